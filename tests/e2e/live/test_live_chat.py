@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -18,11 +19,11 @@ def chat(live, capfd, monkeypatch, tmp_path):
     monkeypatch.chdir(live.demo.project)
     piped = tmp_path / "piped"
 
-    def run(*words, stdin=b""):
+    def run(*words, stdin=b"", options=()):
         piped.write_bytes(stdin)
         with piped.open() as file:
             monkeypatch.setattr(sys, "stdin", file)
-            code = main(["chat", *words])
+            code = main([*options, "chat", *words])
         said = capfd.readouterr()
         return SimpleNamespace(code=code, out=said.out, err=said.err)
 
@@ -204,6 +205,25 @@ def test_account_and_thinking_come_from_settings_where_nothing_is_said(live, cha
     session = sessions(live)[0]
 
     assert (0, "demo-codex1", "high") == (done.code, session.account, session.opening.effort)
+
+
+def test_limits_of_settings_reach_a_cli_that_knows_them(live, chat, monkeypatch):
+    monkeypatch.setenv("OXI_MAX_TOKENS", "1024")
+    monkeypatch.setenv("AGENT_RUNNER_MAX_RESPONSE_TOKENS", "4096")  # vector 18: it stands above the older name
+    monkeypatch.setenv("OXI_TOOL_TIMEOUT", "60")
+    chat("-p", "demo-claude1", "hi")
+    host = live.host_of(sessions(live)[0].session_id)
+    words = Path(f"/proc/{host.pid}/environ").read_bytes().split(b"\0")
+
+    assert {b"CLAUDE_CODE_MAX_OUTPUT_TOKENS=4096", b"BASH_DEFAULT_TIMEOUT_MS=60000"} <= {*words}
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_an_answer_is_printed_while_it_comes_or_whole(live, chat, streams):
+    done = chat("--mode", "json", "-p", "demo-claude1", "[[flood:2000]]hi", options=("--set", f"stream_responses={streams}"))
+    types = {json.loads(line)["type"] for line in done.out.splitlines()}
+
+    assert (streams, True) == ("item_delta" in types, "item_ended" in types)
 
 
 def test_an_error_is_a_line_of_json_where_events_are(live, chat):

@@ -66,7 +66,7 @@ def test_values_say_where_they_come_from(paths):
         (("ada", "args"), "-c cat", "a list in brackets"),
         (("ada", "timeout_seconds"), "0", "greater than 0"),
         (("providers", 0, "name"), "", "missing"),
-        (("sticky",), "yes", "true or false"),
+        (("sticky",), "maybe", "true or false"),
     ],
 )
 def test_what_the_checker_refuses_is_said_and_not_written(paths, path, typed, said):

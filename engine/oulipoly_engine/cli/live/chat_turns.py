@@ -91,7 +91,7 @@ class Turns:
         return self._listen(session_id, turn_id, _END_S)
 
     def _listen(self, session_id: str, turn_id: str, patience_s: float | None) -> TurnResult:
-        deltas = self._printer.form != "answer"
+        deltas = self._printer.form != "answer" and self._live.streams_responses
         with interruptible() as guard, guard.arming():
             return self._live.wait(
                 session_id, turn_id, self._take, after=self._last, deltas=deltas, patience_s=patience_s

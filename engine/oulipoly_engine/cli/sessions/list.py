@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.catalogue import SessionTable
     from oulipoly_engine.facade.sessions.types import ListedSession
 
-_SHOWN = 50
 _AT_RISK_DAYS = 7.0  # a deletion that is nearer is shown in the table; the JSON form always has it
 _FIELDS = (
     "account: cli: model: cwd: session: date: is:pinned is:sidechain is:at-risk is:failed is:live is:waiting is:work"
@@ -40,19 +39,23 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         "--sort", choices=[str(sort) for sort in Sort], default=Sort.USED, help="by what to sort; default: used"
     )
     parser.add_argument("--reverse", action="store_true", help="the other way round; pinned ones still lead")
-    parser.add_argument("--limit", type=int, default=_SHOWN, metavar="N", help=f"show so many, default {_SHOWN}")
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help="show so many; default: the setting session_history_size, 50"
+    )
     parser.add_argument("--all", action="store_true", help="show all")
     parser.add_argument("--live", action="store_true", help="only live sessions, and how they stand")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--no-scan", action="store_true", help="do not look for what CLIs have just written")
     options = parser.parse(person.with_negations(arguments))
-    if options.limit < 1:
+    if options.limit is not None and options.limit < 1:
         parser.error("--limit must be 1 or more")
     catalogue = context.engine.sessions.catalogue
     query = catalogue.query(" ".join(options.query))
     if not (options.no_scan or options.live):  # of a live session nobody has to read what its CLI has written
         person.read_new(context)
-    limit, order = None if options.all else options.limit, Sort(options.sort)
+    limit, order = None, Sort(options.sort)
+    if not options.all:
+        limit = options.limit or catalogue.history_size
     kinds = LIVE_KINDS if options.live else None
     table = catalogue.table(query, order, limit, is_reversed=options.reverse, kinds=kinds, counting=Progress)
     now = context.clock.now()

@@ -23,6 +23,7 @@ LayerName = Literal["built-in", "global", "project", "environment", "command lin
 _ONLY_OWN = "it counts in your own files alone"
 _NOT_TRUSTED = "the folder is not trusted: `agents config trust` shows what it says, and asks"
 ABOVE: tuple[LayerName, ...] = ("project", "environment", "command line")  # the user's own files
+YES_OR_NO = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 Standing = Literal["never", "trusted", "always"]  # whether a setting counts where a project has it
 
 

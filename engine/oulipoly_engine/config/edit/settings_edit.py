@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.config import app_file, load
 from oulipoly_engine.config.base import mask
-from oulipoly_engine.config.base.layers import Layer, LayerName
+from oulipoly_engine.config.base.layers import YES_OR_NO, Layer, LayerName
 from oulipoly_engine.config.base.problem import KeyPath
 from oulipoly_engine.config.edit import commands_edit
 from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
@@ -413,6 +413,11 @@ def _value(file: TomlFile, setting: Setting, typed: str) -> object:
     typed = typed.strip()
     if not typed:
         return None
+    word = typed.casefold()
+    if setting.kind == "switch" and word in YES_OR_NO:
+        return YES_OR_NO[word]
+    if word in setting.choices:
+        return word
     parsed = toml_file.parse(file.path, f"value = {typed}")
     if "value" not in parsed.data:
         return typed

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from oulipoly_engine import variables
-from oulipoly_engine.config.base.layers import LayerValues, Stated
+from oulipoly_engine.config.base.layers import YES_OR_NO, LayerValues, Stated
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.config.schema.app import AppTable
 from oulipoly_engine.config.schema.faults import check
@@ -22,8 +22,6 @@ from oulipoly_engine.config.toml import toml_file, toml_lines
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.records import replace
-
-_YES_OR_NO = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 
 
 def parse_project(path: Path, raw: bytes | None) -> Loaded[LayerValues]:
@@ -105,8 +103,8 @@ def _readings(text: str) -> Iterator[object]:
     yield text
     word = text.strip().lower()
     yield word
-    if word in _YES_OR_NO:
-        yield _YES_OR_NO[word]
+    if word in YES_OR_NO:
+        yield YES_OR_NO[word]
     read = toml_file.parse(Path(), f"value = {text}").data
     yield read.get("value", [part.strip() for part in text.split(",") if part.strip()])
 

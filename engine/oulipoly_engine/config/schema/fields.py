@@ -103,10 +103,14 @@ class InProject:
 
 
 class AlsoNamed:
-    """Marks a setting that has another environment variable besides its own, which stands above it."""
+    """Marks a setting that another program has as well, by an environment variable and a key of its own.
 
-    def __init__(self, variable: str) -> None:
+    Our own variable stands above that one. key: empty: it is the same word there, or there is none.
+    """
+
+    def __init__(self, variable: str, key: str = "") -> None:
         self.variable = variable
+        self.key = key
 
 
 class NameOf:

@@ -35,6 +35,7 @@ class Rule(Record):
     names: str = ""  # what its value names: "accounts", "models", "themes"
     in_project: Standing = "never"  # whether a project's folder may have it
     variables: tuple[str, ...] = ()  # of other programs, that name it too
+    keys: tuple[str, ...] = ()  # of other programs, that `config get` and `config set` take for it
     option: str = ""  # of `agents`, that stands above the file for one start; empty: the file alone says it
 
 
@@ -60,8 +61,20 @@ def _rule(name: str, field: FieldInfo) -> Rule:
     option = str(extra.get(OPTION, "")) if isinstance(extra, dict) else ""
     project = next((mark for mark in field.metadata if isinstance(mark, InProject)), None)
     in_project: Standing = "never" if project is None else project.standing
-    others = tuple(mark.variable for mark in field.metadata if isinstance(mark, AlsoNamed))
-    return Rule(name, field.description or "", default, kind, choices, notes, names, in_project, others, option)
+    marks = [mark for mark in field.metadata if isinstance(mark, AlsoNamed)]
+    return Rule(
+        name=name,
+        description=field.description or "",
+        default=default,
+        kind=kind,
+        choices=choices,
+        notes=notes,
+        names=names,
+        in_project=in_project,
+        variables=tuple(mark.variable for mark in marks),
+        keys=tuple(mark.key for mark in marks if mark.key),
+        option=option,
+    )
 
 
 def _has(annotation: object, kind: type) -> bool:

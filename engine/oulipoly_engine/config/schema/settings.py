@@ -41,14 +41,29 @@ class SettingsTable(Table):
     diagnostics_model: Annotated[Text | None, NameOf("models"), InProject()] = Field(
         None, description="The model that is asked why a run failed when its output does not say."
     )
-    default_provider: Annotated[Text | None, NameOf("accounts"), InProject(), AlsoNamed("OXI_PROVIDER")] = Field(
-        None, description="The account of a `--new` that names none."
+    default_provider: Annotated[Text | None, NameOf("accounts"), InProject(), AlsoNamed("OXI_PROVIDER", "provider")] = (
+        Field(None, description="The account of a `--new` that names none.")
     )
-    default_model: Annotated[Text | None, NameOf("models"), InProject(), AlsoNamed("OXI_MODEL")] = Field(
+    default_model: Annotated[Text | None, NameOf("models"), InProject(), AlsoNamed("OXI_MODEL", "model")] = Field(
         None, description="The model of a live session that names neither one nor a CLI."
     )
-    thinking_level: Annotated[str | None, OneOf(*THINKING_LEVELS), InProject(), AlsoNamed("OXI_THINKING")] = Field(
-        None, description="How hard a live session's CLI thinks, where it can be told and nothing else says it."
+    thinking_level: Annotated[
+        str | None, OneOf(*THINKING_LEVELS), InProject(), AlsoNamed("OXI_THINKING", "thinking")
+    ] = Field(None, description="How hard a live session's CLI thinks, where it can be told and nothing else says it.")
+    max_response_tokens: Annotated[int | None, Field(ge=1), InProject()] = Field(
+        None, description="How long an answer in a live session may be, where its CLI can be told (claude, opencode)."
+    )
+    max_tokens: Annotated[int | None, Field(ge=1), InProject(), AlsoNamed("OXI_MAX_TOKENS")] = Field(
+        None, description="The older name of `max_response_tokens`, which stands above it."
+    )
+    tool_timeout_seconds: Annotated[int, Field(ge=1), InProject(), AlsoNamed("OXI_TOOL_TIMEOUT", "tool_timeout")] = (
+        Field(120, description="How long a command may run in a live session whose CLI can be told (claude, opencode).")
+    )
+    stream_responses: Annotated[bool, InProject(is_harmless=True), AlsoNamed("OXI_STREAM", "stream")] = Field(
+        True, description="Whether `chat` prints an answer while it comes, or when it is whole."
+    )
+    session_history_size: Annotated[int, Field(ge=1), InProject(is_harmless=True)] = Field(
+        50, description="How many sessions `session list` shows without --limit and --all."
     )
     tie_rule: Annotated[
         str, OneOf("fewest-calls", "lowest-use", "most-headroom", notes=_TIE_RULES), InProject(is_harmless=True)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from oulipoly_engine.records import Record, field, replace
 
+USUAL_COMMAND_S = 120  # that Claude Code 2.1 and opencode 1.18 let a command run by themselves
+
 
 class PromptMode(StrEnum):
     """How a one-shot's prompt reaches the CLI."""
@@ -194,6 +196,11 @@ class Settings(Record):
     default_provider: str | None = None
     default_model: str | None = None  # of live sessions
     thinking_level: str | None = None  # of live sessions: core.live.launch.cli_options.THINKING_LEVELS
+    max_response_tokens: int | None = None  # of an answer in a live session
+    max_tokens: int | None = None  # the same by an older name
+    tool_timeout_seconds: int = USUAL_COMMAND_S  # of a command in a live session
+    stream_responses: bool = True  # `chat` prints an answer while it comes
+    session_history_size: int = 50  # rows of `session list`
     tie_rule: str = "fewest-calls"  # or "lowest-use", "most-headroom": core.decision.TieRule
     routing_ttl_s: float = 30.0  # age at which a quota reading is too old to route by
     attach_leave_key: str = "ctrl+]"  # of core.leave_key.BYTES: what `attach` keeps for itself

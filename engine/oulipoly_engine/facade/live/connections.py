@@ -90,14 +90,17 @@ class LiveConnections(LiveRequests):
         if find_refusal(store, session):
             session = give_preface(store, session, self._home.now())
         files = self._home.files
+        settings = files.settings()
         launcher = LiveLauncher(
             store,
             files.accounts(),
             self._home.paths,
             self._home.clock,
             self._compaction_rules(),
-            keeps_files=files.settings().keep_turn_files,
-            writes_files=bool(files.settings().session_dir),
+            keeps_files=settings.keep_turn_files,
+            writes_files=bool(settings.session_dir),
+            answer_tokens=settings.max_response_tokens or settings.max_tokens,
+            command_s=settings.tool_timeout_seconds,
         )
         cli = catalogue.clis.get(runtime.id)
         last = self._last_number(session.session_id)

@@ -234,6 +234,11 @@ class LiveSessions(BranchSummaries):
                 return self._wait_for_opening(client, session, turn_id, last)
             return self._wait(client, session, turn_id, last, look, asked)
 
+    @property
+    def streams_responses(self) -> bool:
+        """Return whether an answer is printed while it comes."""
+        return self._home.files.settings().stream_responses
+
     def wait(
         self,
         identity: str,

@@ -83,6 +83,11 @@ class SessionCatalogue(SessionPart):
             left = self._home.write_along(store, boards.describe, 0)
             return boards.read(now, before, left, looks=looks)
 
+    @property
+    def history_size(self) -> int:
+        """Return how many sessions are listed where nobody says how many."""
+        return self._home.files.settings().session_history_size
+
     def table(
         self,
         query: Query,

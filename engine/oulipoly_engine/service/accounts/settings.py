@@ -48,6 +48,11 @@ class Settings(Record):
         for whole in (name, f"settings.{name}", f"app.{name}"):
             if whole in known:
                 return whole, known[whole]
+        from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - 100 ms, only a name that is not there needs it
+
+        for rule in rules.list_rules(rules.SettingsTable):
+            if name.removeprefix("settings.") in rule.keys:
+                return f"settings.{rule.name}", known[f"settings.{rule.name}"]
         head, dot, identity = name.partition("app.keys.")
         if dot and not head and identity:
             found = self.key(identity, "")

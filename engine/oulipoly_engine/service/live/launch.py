@@ -12,7 +12,7 @@ import msgspec
 
 from oulipoly_engine import variables
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.core.accounts.accounts import USUAL_COMMAND_S, Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.live.launch import arguments as launch_arguments
 from oulipoly_engine.core.live.permissions import read_profile
@@ -56,6 +56,8 @@ class LiveLauncher(Record):
     compaction: Rules = Rules()
     keeps_files: bool = False  # of checkouts, at the ends of turns
     writes_files: bool = False  # session files, after turns
+    answer_tokens: int | None = None  # that an answer may have; None: as many as the CLI lets it
+    command_s: int = USUAL_COMMAND_S  # that a command of the CLI's tools may run
 
     def start(
         self,
@@ -89,7 +91,7 @@ class LiveLauncher(Record):
         if has_past and not driver_of(runtime.kind).resumes:
             self._add_preface(session)
         identity = str(uuid.uuid4())
-        env = self._environment(session, runtime, identity)
+        env = self._limits(cli) | self._environment(session, runtime, identity)
         model_name = session.model_name
         row = invocations.begin(
             self.store,
@@ -147,6 +149,17 @@ class LiveLauncher(Record):
     def wire_log(self, session_id: str) -> Path:
         """Return the file in which what a session's CLI says is kept, where its runtime asks for that."""
         return self.paths.terminal_logs / f"{session_id}.wire.jsonl"
+
+    def _limits(self, cli: Cli | None) -> dict[str, str]:
+        """Return the variables that tell a CLI what its answers and commands may take."""
+        protocol = None if cli is None else cli.live
+        if protocol is None:
+            return {}
+        limits = {
+            protocol.answer_tokens: self.answer_tokens,
+            protocol.command_ms: 0 if self.command_s == USUAL_COMMAND_S else 1000 * self.command_s,
+        }
+        return {name: str(limit) for name, limit in limits.items() if name and limit}
 
     def _environment(self, session: LiveSession, runtime: Runtime, identity: str) -> dict[str, str]:
         account = self.accounts.get(runtime.account)

@@ -103,6 +103,8 @@ CLAUDE = Cli(
         system_prompt=lambda text: ("--append-system-prompt", text),
         tools=lambda names: ("--tools", ",".join(names)),
         unkept=("--no-session-persistence",),
+        answer_tokens="CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+        command_ms="BASH_DEFAULT_TIMEOUT_MS",
     ),
     # Beside its usual folder, inside any other. Other keys of an entry are passed over.
     mcp=(

@@ -175,6 +175,8 @@ class LiveProtocol(Record):
     system_prompt: Callable[[str], tuple[str, ...]] | None = None  # that add a text to its system prompt
     tools: Callable[[Sequence[str]], tuple[str, ...]] | None = None  # that leave it these tools alone
     unkept: tuple[str, ...] = ()  # with which it writes nothing of a session down
+    answer_tokens: str = ""  # the variable that says how many tokens an answer may have
+    command_ms: str = ""  # the variable that says how long a command of its tools may run
 
 
 class Cli(Record):

@@ -99,7 +99,14 @@ OPENCODE = Cli(
     ),
     transcripts=ADAPTERS["opencode"],
     models=ModelList(("models",)),
-    live=LiveProtocol("acp", ("acp",), options=(), tested=("1.18.33",)),
+    live=LiveProtocol(
+        "acp",
+        ("acp",),
+        options=(),
+        tested=("1.18.33",),
+        answer_tokens="OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX",
+        command_ms="OPENCODE_EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS",
+    ),
     skills=_in_configuration("skills"),
     mcp=(
         McpServers(
