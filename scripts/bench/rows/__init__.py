@@ -17,6 +17,7 @@ from rows import (
     choosing,
     crowd,
     drawing,
+    extensions,
     finding,
     following,
     growth,
@@ -80,6 +81,9 @@ ROWS = (
     Row("screen-feed", "output into an emulated screen, and its frames", screens.feed),
     Row("screen-past", "10,000 rows of scrollback: memory, reflow, search, dump", screens.past),
     Row("search-1m", "full-text search over a million turns", finding.search),
+    Row(
+        "app-20-extensions", "the app until its first frame with twenty extensions, and without", extensions.with_twenty
+    ),
     Row("settings", "settings of five layers as a run reads them first", settings.resolved),
     Row("list-10k", "`session list` of 10,000 sessions, in process", finding.listing),
     Row("list-10k-kinds", "the same of every kind: recorded, in terminals, live, work", kinds.listing),

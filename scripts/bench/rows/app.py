@@ -60,13 +60,13 @@ def _beside_others(world: World, word: str, meaning: str, budget_ms: float, word
     others: dict[str, list[float]] = {rival.name: [] for rival in installed}
 
     def beside() -> float:
-        taken = _until(minimal, "a frame is here") * 1000
+        taken = until_drawn(minimal, "a frame is here") * 1000
         for rival, found in installed.items():
             command = world.bare(str(found), *rival.arguments)
-            others[rival.name].append(_until(command, word_of(rival)) * 1000)
+            others[rival.name].append(until_drawn(command, word_of(rival)) * 1000)
         return taken
 
-    taken = pairs(lambda: _until(ours, word) * 1000, beside, world.rounds(_ROUNDS))
+    taken = pairs(lambda: until_drawn(ours, word) * 1000, beside, world.rounds(_ROUNDS))
     return Result(
         f"{meaning}; minimum, beside a minimal Textual app",
         taken.subject.least,
@@ -86,7 +86,7 @@ def _told(values: Sequence[float] | None) -> str:
     return f"{found.least:.0f}/{found.median:.0f} ms min/med"
 
 
-def _until(command: Command, word: str) -> float:
+def until_drawn(command: Command, word: str) -> float:
     """Return the seconds until a word is drawn on the command's terminal, and end the command."""
     begun = time.perf_counter()
     pid, terminal = pty.fork()
@@ -94,14 +94,14 @@ def _until(command: Command, word: str) -> float:
         os.execvpe(command.argv[0], command.argv, _environment(command))  # noqa: S606 - no shell is wanted
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
     try:
-        return _read_until(terminal, word.encode()) - begun
+        return _readuntil_drawn(terminal, word.encode()) - begun
     finally:
         os.kill(pid, signal.SIGKILL)
         os.close(terminal)
         os.waitpid(pid, 0)
 
 
-def _read_until(terminal: int, word: bytes) -> float:
+def _readuntil_drawn(terminal: int, word: bytes) -> float:
     seen = b""
     deadline = time.perf_counter() + _PATIENCE_S
     while word not in seen:
