@@ -21,7 +21,6 @@ import termios
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
-from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,6 +55,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Tests start our command by module, with the checkout's sources first: the same in an editable install and without one.
 SOURCES = os.pathsep.join([str(ROOT / "engine"), str(ROOT / "tui")])
 _NUMBERS = itertools.count()
+_shared = []  # the commands of all forked workers, where there are some
 _MOST_WORDS = 100_000  # characters that a forked command is given
 
 
@@ -186,14 +186,14 @@ def _forked_hosts(commands):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _process_of_tests(tmp_path_factory, commands):
+def _process_of_tests(commands):
     """Prepare this process for all tests; returns the check of a state file that is not begun with a copy.
 
     One fixture for all of it, as `_own_home` is: pytest looks up each that is used by itself for each of all tests.
     """
     check = db._check_writable
     with _disk_with_room(), _forked_hosts(commands), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(db, "_check_writable", copied_state_file(tmp_path_factory.mktemp("migrated")))
+        patch.setattr(db, "_check_writable", copied_state_file())
         yield check
 
 
@@ -251,13 +251,19 @@ class Commands:
     """
 
     def __init__(self):
-        self._lock = threading.Lock()
         self._environment = os.environ | {"PYTHONPATH": SOURCES}
         self._usual = self._of_interpreter(self._environment)
         self._name = f"agents-{os.getpid()}-{os.urandom(4).hex()}"
+        self._lock = threading.Lock()
+        self._lifeline = None  # the process that commands are forked from ends when nobody has this any longer
 
-    @cached_property
-    def _socket(self):
+    def begin(self):
+        """Begin the process that commands are forked from, unless there is one."""
+        with self._lock:
+            if self._lifeline is None:
+                self._lifeline = self._begin()
+
+    def _begin(self):
         ours, theirs = socket.socketpair()
         room = "x" * 30_000  # for the words and the variables of what is forked
         with theirs:
@@ -337,7 +343,7 @@ class Commands:
 
     def write_program(self, path):
         """Write a program that is our command, for shells and scripts of tests."""
-        self.run(["--version"], b"", dict(os.environ), ROOT, 60)  # the process to ask has begun then
+        self.begin()
         source = (ROOT / "tests" / "fixtures" / "forked_command.py").read_text()
         path.parent.mkdir()
         path.write_text(f"#!{sys.executable} -IS\n{source}\n\nrun({self._name!r}, {sys.executable!r})\n")
@@ -345,9 +351,11 @@ class Commands:
 
     def _send(self, request, theirs):
         text = json.dumps(request).encode()
-        with self._lock:
-            socket.send_fds(self._socket, [b"%8d" % len(text)], theirs)
-            self._socket.sendall(text)
+        self.begin()
+        with socket.socket(socket.AF_UNIX) as server:
+            server.connect(f"\0{self._name}")
+            socket.send_fds(server, [b"%8d" % len(text)], theirs)
+            server.sendall(text)
         for place in set(theirs):
             os.close(place)
 
@@ -363,8 +371,8 @@ class Commands:
 
     def close(self):
         """End the process that commands are forked from."""
-        if "_socket" in vars(self):
-            self._socket.close()
+        if self._lifeline is not None:
+            self._lifeline.close()
 
 
 class Forked:
@@ -475,12 +483,22 @@ class Shown(pexpect.spawn):
         return self._begin(self._arguments, env, cwd, dimensions)
 
 
+def share():
+    """Prepare once what processes that are forked from this one need: new state files, and what forks commands."""
+    copied_state_file()
+    _shared.append(Commands())
+    _shared[0].begin()
+
+
 @pytest.fixture(scope="session")
 def commands():
     """What runs our command quickly."""
-    found = Commands()
-    yield found
-    found.close()
+    if _shared:
+        yield _shared[0]
+        return
+    commands = Commands()
+    yield commands
+    commands.close()
 
 
 class ForkedHost:
