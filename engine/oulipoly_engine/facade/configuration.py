@@ -154,7 +154,8 @@ class Configuration(Part):
         """Return the files setting by setting, to be changed."""
         from oulipoly_engine.service.accounts.settings import Settings
 
-        return Settings(self._home.paths, self._home.models_dir, self._home.read_only, self._home.find_app_faults)
+        home = self._home
+        return Settings(home.paths, home.models_dir, home.read_only, home.find_app_faults, home.lend_store)
 
     def edit_file(self, name: str) -> FileEdit:
         """Return a file to be edited, a context: see `service/accounts/file_edit.py`. Raises UsageInvalid."""
