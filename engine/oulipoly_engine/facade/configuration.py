@@ -114,6 +114,13 @@ class Configuration(Part):
             return None
         return next((origin for origin in self.origins().settings if origin.key == setting.name), None)
 
+    def find_project_file(self, folder: Path) -> Path | None:
+        """Return the settings of the project around a folder, there or not; None: there is no project."""
+        place = find_project(folder)
+        if place is None:
+            return None
+        return find_project_file(place) or place / PROJECT_FILES[1]
+
     def project(self, folder: Path) -> ProjectSettings:
         """Return the settings of the project that a folder belongs to. Raises RequestRefused where there are none."""
         place = find_project(folder)
