@@ -16,6 +16,7 @@ from oulipoly_engine.core.accounts.accounts import USUAL_COMMAND_S, Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.live.launch import arguments as launch_arguments
 from oulipoly_engine.core.live.permissions import read_profile
+from oulipoly_engine.core.live.retry import Policy
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.runs import markers
@@ -58,6 +59,7 @@ class LiveLauncher(Record):
     writes_files: bool = False  # session files, after turns
     answer_tokens: int | None = None  # that an answer may have; None: as many as the CLI lets it
     command_s: int = USUAL_COMMAND_S  # that a command of the CLI's tools may run
+    retry: Policy = Policy()
 
     def start(
         self,
@@ -128,6 +130,7 @@ class LiveLauncher(Record):
                 notice_s=session.opening.notice_s or Limits().notice_s,
                 compaction=self.compaction,
                 writes_file=self.writes_files,
+                retry=self.retry,
                 turn_silence_s=session.opening.turn_silence_s,
             ),
             invocation_row=row,
