@@ -41,6 +41,17 @@ def test_thinking_and_a_system_prompt_are_taken(talk, api, cli, tmp_path):
     assert "hello" in api.calls[-1].prompt
 
 
+@pytest.mark.parametrize(("cli", "temperature"), [("claude", None), ("opencode", 0.25)])
+def test_limits_of_settings_reach_the_api(talk, api, cli, temperature):
+    limits = ["--set", "max_response_tokens=1234", "--set", "default_temperature=0.25"]
+    ran = talk.world.run(*limits, "chat", "-p", f"{cli}-one", "--mode", "json", "hello")
+    talk.session_id = last_line(ran)["session_id"]
+    call = next(call for call in api.calls if call.tools)
+
+    assert 1234 == call.most_tokens
+    assert temperature in (None, call.temperature)  # claude takes none
+
+
 @pytest.mark.parametrize("cli", ["claude"])
 def test_claude_has_these_tools_alone_and_keeps_no_session(talk, api, cli):
     words = ["--tools", "Read,Grep", "--thinking", "none", "--no-session"]

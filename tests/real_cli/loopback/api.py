@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from loopback import wire, wire_chat, wire_gemini
 from loopback.wire import Call, ToolCall
 
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 
 PATIENCE_S = 30.0
 _CREDENTIAL = re.compile(r"^(?:Bearer )?(?:sk-ant-oat01-|sk-ant-api03-)?(.*)$")
@@ -167,7 +167,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(401, {"error": {"message": message, "code": "refresh_token_reused"}})
 
     def _answer(self, call_of, refusal_of, events_of, body: dict) -> None:
-        call = call_of(self._account(), body)
+        limits = {"most_tokens": body.get("max_tokens"), "temperature": body.get("temperature")}
+        call = replace(call_of(self._account(), body), **limits)
         plan = self.api.take(call)
         self.api.pause(plan.delay_s)
         if plan.refusal is not None:

@@ -141,7 +141,8 @@ class OpencodeHome:
 
     def ask_at(self, url: str) -> dict[str, str]:
         """Return the variables with which opencode works in this home, having told it to ask the model API at a URL."""
-        models = {name: {"name": name, "limit": {"context": 128_000, "output": 8000}} for name in ("first", "second")}
+        model = {"limit": {"context": 128_000, "output": 8000}, "temperature": True}
+        models = {name: {"name": name, **model} for name in ("first", "second")}
         vendor = {
             "npm": "@ai-sdk/openai-compatible",
             "name": "Loopback",

@@ -56,6 +56,12 @@ class SettingsTable(Table):
     max_tokens: Annotated[int | None, Field(ge=1), InProject(), AlsoNamed("OXI_MAX_TOKENS")] = Field(
         None, description="The older name of `max_response_tokens`, which stands above it."
     )
+    default_temperature: Annotated[float | None, Field(ge=0, le=2), InProject(), AlsoNamed("OXI_TEMPERATURE")] = Field(
+        None, description="How freely a live session's model answers, where its CLI can be told (opencode): 0 to 2."
+    )
+    temperature: Annotated[float | None, Field(ge=0, le=2), InProject()] = Field(
+        None, description="The older name of `default_temperature`, which stands above it."
+    )
     tool_timeout_seconds: Annotated[int, Field(ge=1), InProject(), AlsoNamed("OXI_TOOL_TIMEOUT", "tool_timeout")] = (
         Field(120, description="How long a command may run in a live session whose CLI can be told (claude, opencode).")
     )

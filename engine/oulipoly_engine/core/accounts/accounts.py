@@ -198,6 +198,8 @@ class Settings(Record):
     thinking_level: str | None = None  # of live sessions: core.live.launch.cli_options.THINKING_LEVELS
     max_response_tokens: int | None = None  # of an answer in a live session
     max_tokens: int | None = None  # the same by an older name
+    default_temperature: float | None = None  # of a live session's model
+    temperature: float | None = None  # the same by an older name
     tool_timeout_seconds: int = USUAL_COMMAND_S  # of a command in a live session
     stream_responses: bool = True  # `chat` prints an answer while it comes
     session_history_size: int = 50  # rows of `session list`

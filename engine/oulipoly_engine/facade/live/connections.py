@@ -101,6 +101,7 @@ class LiveConnections(LiveRequests):
             keeps_files=settings.keep_turn_files,
             writes_files=bool(settings.session_dir),
             answer_tokens=settings.max_response_tokens or settings.max_tokens,
+            temperature=settings.temperature if settings.default_temperature is None else settings.default_temperature,
             command_s=settings.tool_timeout_seconds,
             retry=self._retry_policy(),
         )

@@ -58,6 +58,7 @@ class LiveLauncher(Record):
     keeps_files: bool = False  # of checkouts, at the ends of turns
     writes_files: bool = False  # session files, after turns
     answer_tokens: int | None = None  # that an answer may have; None: as many as the CLI lets it
+    temperature: float | None = None  # of the model; None: as the CLI has it
     command_s: int = USUAL_COMMAND_S  # that a command of the CLI's tools may run
     retry: Policy = Policy()
 
@@ -162,7 +163,10 @@ class LiveLauncher(Record):
             protocol.answer_tokens: self.answer_tokens,
             protocol.command_ms: 0 if self.command_s == USUAL_COMMAND_S else 1000 * self.command_s,
         }
-        return {name: str(limit) for name, limit in limits.items() if name and limit}
+        environment = {name: str(limit) for name, limit in limits.items() if name and limit}
+        if protocol.temperature is not None and self.temperature is not None:
+            environment |= protocol.temperature(self.temperature)
+        return environment
 
     def _environment(self, session: LiveSession, runtime: Runtime, identity: str) -> dict[str, str]:
         account = self.accounts.get(runtime.account)

@@ -176,6 +176,7 @@ class LiveProtocol(Record):
     tools: Callable[[Sequence[str]], tuple[str, ...]] | None = None  # that leave it these tools alone
     unkept: tuple[str, ...] = ()  # with which it writes nothing of a session down
     answer_tokens: str = ""  # the variable that says how many tokens an answer may have
+    temperature: Callable[[float], Mapping[str, str]] | None = None  # variables that say how freely its model answers
     command_ms: str = ""  # the variable that says how long a command of its tools may run
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from oulipoly_engine.core.accounts.clis.adapters import ADAPTERS
 from oulipoly_engine.core.accounts.clis.cli import (
@@ -44,6 +45,12 @@ def _read_status(seen: Observed) -> tuple[Profile, ...]:
     """Read the vendors of auth.json: `{"anthropic": {"type": "oauth" | "api", …}}`."""
     vendors = read_object(seen.files.get("auth.json", ""))
     return tuple(Profile(name, text_of(login, "type") or "unknown") for name, login in vendors.items())
+
+
+def _set_temperature(temperature: float) -> Mapping[str, str]:
+    """Set it for both agents that people talk to; a configuration in the variable by the user's own stands above."""
+    agents = {name: {"temperature": temperature} for name in ("build", "plan")}
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps({"agent": agents})}
 
 
 _FILE = "data/opencode/auth.json"
@@ -104,6 +111,7 @@ OPENCODE = Cli(
         ("acp",),
         options=(),
         tested=("1.18.33",),
+        temperature=_set_temperature,
         answer_tokens="OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX",
         command_ms="OPENCODE_EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS",
     ),
