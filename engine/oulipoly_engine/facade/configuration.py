@@ -161,7 +161,8 @@ class Configuration(Part):
         """Return the files setting by setting, to be changed."""
         from oulipoly_engine.service.accounts.settings import Settings
 
-        return Settings(self._home.paths, self._home.models_dir, self._home.read_only, self._home.find_app_faults)
+        home = self._home
+        return Settings(home.paths, home.models_dir, home.read_only, home.find_app_faults, home.lend_store)
 
     def list_resources(self, kind: str | None = None) -> tuple[Resource, ...]:
         """Return extensions, skills, prompts and themes, or those of one type. Raises UsageInvalid for no type."""

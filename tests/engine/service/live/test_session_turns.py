@@ -14,6 +14,7 @@ from oulipoly_engine.service.live.turns import Process, SessionTurns
 from oulipoly_engine.store.base.connections import Connections
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_events, live_queue, live_sessions
+from oulipoly_engine.store.outbox import events as outbox
 
 KEY = "sk-proj-" + "aB3dE5gH7jK9mN1pQ3sT5vX7"
 
@@ -374,3 +375,22 @@ def test_the_session_is_not_read_where_nothing_would_come_of_it(talk, monkeypatc
     talk.say(ev.TurnStarted(), ev.TurnEnded("completed"))
 
     assert [] == codes(talk)
+
+
+def test_readers_of_the_outbox_are_told_with_what_has_happened(talk):
+    outbox.register(talk.store, "hooks")
+    talk.say(ev.SessionOpened("n1", "opus", "2.1"))
+    talk.say(ev.SessionOpened("n1", "opus", "2.1"))  # as claude says before each turn
+    turn_id = talk.send(f"use API_KEY={KEY}")
+    run = ev.Item("i1", "command", "completed", "output", title="ls", native_kind="Bash", exit_code=0)
+    talk.say(ev.TurnStarted(), ev.ItemEnded(run), ev.ItemEnded(ev.Item("i2", "agent_message", "completed", "done")))
+    talk.say(ev.TurnEnded("failed", "no network", "network"))
+
+    told = outbox.read_after(talk.store, "hooks")
+    assert ["session_started", "message_sent", "tool_used", "message_received", "error"] == [one.topic for one in told]
+    assert ("s1", "r", "use API_KEY=[redacted]") == (
+        told[0].session_id,
+        told[0].body["runtime"],
+        told[1].body["text"],
+    )
+    assert {turn_id} == {one.body["turn_id"] for one in told[1:]}
