@@ -97,6 +97,7 @@ class LiveConnections(LiveRequests):
             self._home.clock,
             self._compaction_rules(),
             keeps_files=files.settings().keep_turn_files,
+            extensions=self._home.extensions.order,
         )
         cli = catalogue.clis.get(runtime.id)
         last = self._last_number(session.session_id)
@@ -288,7 +289,7 @@ class LiveConnections(LiveRequests):
         host, runtime = hosts.describe(self._home.paths, session.session_id), self.catalogue().find(session.runtime_id)
         if host is None or runtime is None or not runtime.is_enabled or why_elsewhere(session, runtime):
             return False
-        if host.options in ("", options_of(session, runtime)) or self._home.read_only:
+        if host.options in ("", options_of(session, runtime, self._home.extensions.order)) or self._home.read_only:
             return False
         try:
             client.order(Close(if_idle=True))
