@@ -11,12 +11,13 @@ from oulipoly_engine.config.base.app_settings import PLACEHOLDERS, AppSettings, 
 from oulipoly_engine.config.base.layers import ABOVE
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.config.layers import PROJECT_FILES, find_project_file, read_project
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.paths import PROJECT_FOLDER, find_project
 from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
+    from oulipoly_engine.config.check import FindAppFaults
     from oulipoly_engine.config.migration.migrate import MigrationPlan
     from oulipoly_engine.config.origins import Origin, Origins, Statement
     from oulipoly_engine.paths import Paths
@@ -113,6 +114,13 @@ class Configuration(Part):
             return None
         return next((origin for origin in self.origins().settings if origin.key == setting.name), None)
 
+    def find_project_file(self, folder: Path) -> Path | None:
+        """Return the settings of the project around a folder, there or not; None: there is no project."""
+        place = find_project(folder)
+        if place is None:
+            return None
+        return find_project_file(place) or place / PROJECT_FILES[1]
+
     def project(self, folder: Path) -> ProjectSettings:
         """Return the settings of the project that a folder belongs to. Raises RequestRefused where there are none."""
         place = find_project(folder)
@@ -201,6 +209,23 @@ class Configuration(Part):
 
         self._home.refuse_if_read_only("write a configuration")
         write_set_up(self._home.paths, proposed)
+
+
+def refuse_wrong_options(
+    paths: Paths, models_dir: Path | None = None, find_app_faults: FindAppFaults | None = None
+) -> None:
+    """Raise UsageInvalid where `--set` gives what is no setting, no value of it, or the name of nothing."""
+    from oulipoly_engine.config.check import find_wrong_option
+
+    if (problem := find_wrong_option(paths, models_dir, find_app_faults)) is not None:
+        raise UsageInvalid(f"{problem.file}: {problem.message}: {problem.fix}")
+
+
+def locate_app_fault(paths: Paths, name: str, fault: Fault) -> Problem:
+    """Return what the app finds wrong with one of its files, at the place that says it. name: below the folder."""
+    from oulipoly_engine.config.check import locate_above
+
+    return locate_above(paths, paths.config / name, [fault])[0]
 
 
 def is_command(setting: Setting) -> bool:

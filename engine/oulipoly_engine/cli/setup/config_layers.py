@@ -50,13 +50,13 @@ def origin_document(origin: Origin) -> dict[str, object]:
     return {"value": holds.value, "layer": holds.layer, "source": holds.source or None, "shadowed": shadowed}
 
 
-def note_ignored(context: Context, key: str) -> bool:
-    """Say why a setting of this folder's project has no effect yet; return whether that is so."""
+def note_ignored(context: Context, key: str | None = None) -> bool:
+    """Say why a setting of this folder's project has no effect yet; return whether that is so. key: None: any."""
     ignored = context.engine.configuration.origins(Path.cwd()).ignored
-    reasons = [each.why for each in ignored if each.key == key]
-    for why in reasons:
-        diagnostics.note(f"It has no effect yet: {why}")
-    return bool(reasons)
+    without_effect = [each for each in ignored if key in (None, each.key)]
+    for each in without_effect:
+        diagnostics.note(f"{'It' if key else plain(each.key)} has no effect yet: {each.why}")
+    return bool(without_effect)
 
 
 def _shown(value: object) -> str:

@@ -21,11 +21,12 @@ from typing import Any
 from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.live import failures, orders
 from oulipoly_engine.core.live.events import Notice, Numbered, SessionClosed, SessionFailed
-from oulipoly_engine.core.live.lines import LineSplitter, Oversized
 from oulipoly_engine.core.live.requests import TurnInFlight
+from oulipoly_engine.core.live.retry import Policy
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions.compaction import Rules
 from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_engine.core.text.lines import LineSplitter, Oversized
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.sanitize import readable
 from oulipoly_engine.drivers.base import Driver
@@ -81,6 +82,7 @@ class Limits(Record):
     stderr_lines: int = 200
     notice_s: float = 60.0  # of a running turn of which nothing is heard, until that is told; then twice that
     compaction: Rules = Rules()
+    retry: Policy = Policy()
     turn_silence_s: float = 0.0  # of a running turn that asks nothing and runs no command; 0: any
 
     def idle_left(self, used_at: float, now: float) -> float | None:
@@ -519,6 +521,7 @@ class Host:
     def _do_due(self, now: float) -> float | None:
         waits: list[float | None] = [self._driver.tick(now)]
         self._pump()
+        waits.append(self._retry_when_due(now))
         waits.append(self.turns.requests.expire(self._limits.answer_s))
         self._pump()  # what was expired is told to the CLI now, not with what it says next
         if self.turns.turn is not None and now >= self._look_at:
@@ -545,6 +548,15 @@ class Host:
         if self._ladder:
             waits.append(self._ladder[0][0] - now)
         return min((max(0.0, one) for one in waits if one is not None), default=None)
+
+    def _retry_when_due(self, now: float) -> float | None:
+        """Have a turn that has failed tried again. Returns the seconds until that is due."""
+        was_waiting = self.turns.waits_to_retry
+        left = self.turns.retry_when_due(now)
+        if was_waiting and left is None:
+            self._heard_at = now  # it was for us to speak
+            self._pump()
+        return left
 
     def _sync_when_due(self, now: float) -> float | None:
         """Have the disk keep what has begun or ended a turn. Returns the seconds until that is due."""

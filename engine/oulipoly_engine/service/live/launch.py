@@ -16,6 +16,7 @@ from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.live.launch import arguments as launch_arguments
 from oulipoly_engine.core.live.permissions import read_profile
+from oulipoly_engine.core.live.retry import Policy
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.runs import markers
@@ -57,6 +58,7 @@ class LiveLauncher(Record):
     compaction: Rules = Rules()
     keeps_files: bool = False  # of checkouts, at the ends of turns
     extensions: ExtensionOrder = NO_EXTENSIONS
+    retry: Policy = Policy()
 
     def start(
         self,
@@ -126,6 +128,7 @@ class LiveLauncher(Record):
                 stderr_lines=runtime.stderr_lines,
                 notice_s=session.opening.notice_s or Limits().notice_s,
                 compaction=self.compaction,
+                retry=self.retry,
                 turn_silence_s=session.opening.turn_silence_s,
             ),
             invocation_row=row,

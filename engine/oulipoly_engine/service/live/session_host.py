@@ -171,7 +171,9 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
         clock,
         process,
         driver,
-        lambda tell: SessionTurns(store, session, driver, mine, clock, tell, order.limits.compaction, files, hooks),
+        lambda tell: SessionTurns(
+            store, session, driver, mine, clock, tell, order.limits.compaction, files, order.limits.retry, hooks
+        ),
         listener,
         order.limits,
         order.invocation_row,
