@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.extensions.hooks import OBSERVERS
 from oulipoly_engine.core.extensions.installed import Installed
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.extension_api import Handled, Session, Transform
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.extensions.extensions import Extensions
     from oulipoly_engine.store.base.db import Store
 
-_OF_HOSTS = {*GUARDED_ORDERS.values(), "before_tool"}  # hooks that a session's own process calls
+_OF_HOSTS = {*GUARDED_ORDERS.values(), "before_tool", *OBSERVERS}  # hooks that a session's own process calls
 
 # ruff: noqa: PLC0415 - who has no extension loads none of them
 
@@ -105,8 +106,15 @@ class ExtensionSet:
             self._paths.extension_settings,
             self._protected,
             self._note,
+            self._publish,
         )
         return Extensions(self.list_on, surroundings)
+
+    def _publish(self, name: str, body: Mapping[str, Any]) -> None:
+        from oulipoly_engine.service.extensions.session_hooks import publish
+
+        with self._lend_store() as store:
+            publish(store, self._clock, "", name, body)
 
     def guard(self, hook: str, session: Session, **facts: str) -> None:
         """Ask every extension whether something may happen. Raises ExtensionRefused."""
@@ -116,6 +124,10 @@ class ExtensionSet:
     def guard_live(self, hook: str, session: LiveSession, **facts: str) -> None:
         """Do the same for a live session."""
         self.guard(hook, describe_session(session), **facts)
+
+    def guard_recorded(self, hook: str, session_id: str, **facts: str) -> None:
+        """Do the same for a session of which no more is asked."""
+        self.guard(hook, Session(session_id), **facts)
 
     def run_command(self, name: str, command: str, words: str, session: LiveSession) -> Transform | Handled:
         """Do a slash command of an extension. Raises ExtensionRefused."""

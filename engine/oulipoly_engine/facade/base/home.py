@@ -121,9 +121,7 @@ class Home:
         """Return which extensions there are, and those of this process."""
         from oulipoly_engine.facade.base.extension_set import ExtensionSet
 
-        return ExtensionSet(
-            self.paths, self.clock, lambda: self.quiet_files.settings(), self.lend_store_to_read, self.note
-        )
+        return ExtensionSet(self.paths, self.clock, lambda: self.quiet_files.settings(), self.lend_store, self.note)
 
     @made_once
     def notices(self) -> Notices:

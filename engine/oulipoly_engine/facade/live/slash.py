@@ -218,6 +218,7 @@ class SlashCommands:
         sessions = [status.session for status in asked.live.list_sessions(_MOST_SESSIONS)]
         named = [session for session in sessions if session.title.casefold() == name]
         session = named[0] if named else asked.live.find(asked.word)
+        self._home.extensions.guard_live("before_switch", asked.session, target=session.session_id)
         return Outcome((f"{session.session_id}  {plain(session.title)}".rstrip(),), session.session_id)
 
     def _import(self, asked: _Asked) -> Outcome:

@@ -1,25 +1,30 @@
 """Extensions in the process of one live session: asked in a thread, so that its loop goes on meanwhile.
 
 One question after the other, in their order. What comes of each is given to the loop, which `wake` tells of it.
+Observers have a thread of their own, which reads the outbox when the loop has told something.
 """
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.extensions.hooks import OBSERVERS
 from oulipoly_engine.core.extensions.installed import Installed
 from oulipoly_engine.core.live.sessions import LiveSession
-from oulipoly_engine.errors import InputHandled, RunnerError
+from oulipoly_engine.core.text.redact import redact_strictly
+from oulipoly_engine.errors import InputHandled, RunnerError, StoreUnusable
 from oulipoly_engine.extension_api import Session
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.outbox import events as outbox
 
 if TYPE_CHECKING:
     from oulipoly_engine.service.extensions.extensions import Extensions
@@ -31,6 +36,10 @@ GUARDED_ORDERS: Mapping[str, str] = {  # by the verbs of orders, which hook is a
     "compact": "before_compaction",
     "begin_compaction": "before_compaction",
 }
+
+
+_LAST_S = 2.0  # that observers have at the end of a process
+_LONGEST_EVENT = 8000  # characters
 
 
 class ExtensionOrder(Record):
@@ -74,6 +83,20 @@ class SessionHooks:
         self._answered: deque[tuple[_Question, HookAnswer]] = deque()
         self._thread: Thread | None = None
         self._kept: Extensions | None = None
+        self._making = Lock()
+        self._reader = reader_of(session.session_id)
+        self._news = Event()
+        self._is_over = False
+        self._observer: Thread | None = None
+        if any(self.asks(hook) for hook in OBSERVERS):
+            outbox.register(store, self._reader)
+            self._observer = Thread(target=self._observe, name="observers", daemon=True)
+            self._observer.start()
+
+    def tell(self) -> None:
+        """Have observers hear what was written to the outbox by now."""
+        if self._observer is not None:
+            self._news.set()
 
     def asks(self, hook: str) -> bool:
         """Tell whether an extension hooks in there."""
@@ -95,9 +118,33 @@ class SessionHooks:
         return has_answers
 
     def close(self) -> None:
-        """End the extensions."""
+        """Have observers hear the last, within a moment, and end the extensions."""
+        if self._observer is not None:
+            self._is_over = True
+            self._news.set()
+            self._observer.join(_LAST_S)
+            with suppress(StoreUnusable):
+                outbox.unregister(self._store, self._reader)
         if self._kept is not None:
             self._kept.close()
+
+    def _observe(self) -> None:
+        is_last = False
+        while not is_last:
+            self._news.wait()
+            self._news.clear()
+            is_last = self._is_over
+            with suppress(StoreUnusable):  # it is tried again with the next
+                self._read_events()
+            self._store.close()  # this thread's connection
+
+    def _read_events(self) -> None:
+        while events := outbox.read_after(self._store, self._reader):
+            for event in events:
+                if event.session_id in ("", self._session.id):
+                    about = {"topic": event.topic, "at": event.at, **event.body}
+                    self._extensions.observe(event.topic, self._session, about)
+            outbox.advance(self._store, self._reader, events[-1].id)
 
     def _run(self) -> None:
         while (question := self._questions.get()) is not None:
@@ -131,6 +178,10 @@ class SessionHooks:
 
     @property
     def _extensions(self) -> Extensions:
+        with self._making:
+            return self._make_extensions()
+
+    def _make_extensions(self) -> Extensions:
         if self._kept is None:
             from oulipoly_engine.service.extensions.extensions import (  # noqa: PLC0415 - few sessions have any
                 Extensions,
@@ -146,9 +197,22 @@ class SessionHooks:
                 Path(order.settings),
                 tuple(map(Path, order.protected)),
                 self.notes.append,
+                lambda name, body: publish(self._store, self._clock, self._session.id, name, body),
             )
             self._kept = Extensions(lambda: order.installed, surroundings)
         return self._kept
+
+
+def publish(store: Store, clock: Clock, session_id: str, name: str, body: Mapping[str, Any]) -> None:
+    """Tell other extensions something, without its secrets. Raises ValueError for what JSON does not have."""
+    text = redact_strictly(json.dumps({**body}, ensure_ascii=False))[:_LONGEST_EVENT]
+    with store.write():
+        outbox.publish(store, "event", clock.now(), session_id, {"name": name, "body": text})
+
+
+def reader_of(session_id: str) -> str:
+    """Return who reads the outbox for the extensions of a session."""
+    return f"extensions:{session_id}"
 
 
 def _describe_error(error: RunnerError) -> dict[str, Any]:

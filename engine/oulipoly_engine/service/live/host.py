@@ -261,6 +261,8 @@ class Host:
             self._interrupted_at = None
         self._write()
         self.turns.tell()
+        if self._hooks is not None:
+            self._hooks.tell()
         if self._sync_at is None and (is_other or self.turns.is_open != was_open):
             self._sync_at = time.monotonic() + _SYNC_AFTER_S
         self._checkpoint()
