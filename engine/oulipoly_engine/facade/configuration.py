@@ -146,12 +146,12 @@ class Configuration(Part):
 
     def trust(self, project: ProjectSettings) -> None:
         """Have a project's settings count, as long as they stay as a person has seen them."""
-        from oulipoly_engine.store.worktrees import permissions
+        from oulipoly_engine.store.grants import grants
 
         self._home.refuse_if_read_only("trust a project")
         with self._home.lend_store() as store:
             for digest in project.digests:
-                permissions.allow(store, str(project.folder), digest, self._home.now())
+                grants.allow(store, str(project.folder), digest, self._home.now())
 
     def migration(self) -> Migration:
         """Return how files of an older form would be changed; nothing is written. Raises ConfigInvalid."""

@@ -11,7 +11,8 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.records import Record
 
 Topic = Literal[
-    "session_started", "session_ended", "message_sent", "message_received", "tool_used", "error", "settings_changed"
+    "session_started", "session_ended", "message_sent", "message_received", "tool_used", "error", "settings_changed",
+    "event",  # of an extension
 ]  # fmt: skip
 Body = dict[str, Any]
 

@@ -103,6 +103,7 @@ class LiveConnections(LiveRequests):
             answer_tokens=settings.max_response_tokens or settings.max_tokens,
             temperature=settings.temperature if settings.default_temperature is None else settings.default_temperature,
             command_s=settings.tool_timeout_seconds,
+            extensions=self._home.extensions.order,
             retry=self._retry_policy(),
         )
         cli = catalogue.clis.get(runtime.id)
@@ -299,7 +300,7 @@ class LiveConnections(LiveRequests):
         host, runtime = hosts.describe(self._home.paths, session.session_id), self.catalogue().find(session.runtime_id)
         if host is None or runtime is None or not runtime.is_enabled or why_elsewhere(session, runtime):
             return False
-        if host.options in ("", options_of(session, runtime)) or self._home.read_only:
+        if host.options in ("", options_of(session, runtime, self._home.extensions.order)) or self._home.read_only:
             return False
         try:
             client.order(Close(if_idle=True))

@@ -39,6 +39,7 @@ from oulipoly_engine.host.runtime_folder import Listener
 from oulipoly_engine.process.liveness import Descendants, end_children, reap_adopted
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record, asdict
+from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, HookAnswer, SessionHooks
 from oulipoly_engine.service.live.clients import ClientSeat
 from oulipoly_engine.service.live.control import Control
 from oulipoly_engine.service.live.protocol import COMPACTED, SESSION_ENDS, Answer, Follow, OrderFrame
@@ -108,13 +109,15 @@ class Host:
         wire_log: WireLog | None = None,
         log: SessionLog | None = None,
         files: FileKeeper | None = None,
+        hooks: SessionHooks | None = None,
     ) -> None:
-        """clean: takes secrets out of what the CLI says at stderr. files: the one that `turns` are given."""
+        """clean: takes secrets out of what the CLI says at stderr. files, hooks: those that `turns` are given."""
         self._store, self._clock, self._process, self._driver = store, clock, process, driver
         self._listener, self._limits, self._row = listener, limits, invocation_row
         self._clean, self._wire_log = clean, wire_log
         self._log = log
         self._files = files or FileKeeper(None, clock)
+        self._hooks = hooks
         self.turns = turns(self._tell)
         self._selector = selectors.DefaultSelector()
         self._lines = LineSplitter(driver.longest_line)
@@ -158,6 +161,8 @@ class Host:
         register(self._process.stdout, selectors.EVENT_READ, self._read_stdout)
         register(self._process.stderr, selectors.EVENT_READ, self._read_stderr)
         self._files.wake = lambda: wake_writer.send(b"\0")
+        if self._hooks is not None:
+            self._hooks.wake = self._files.wake
         self._files.ask()
         self.turns.take_over()
         self._driver.begin()
@@ -263,6 +268,8 @@ class Host:
             self._interrupted_at = None
         self._write()
         self.turns.tell()
+        if self._hooks is not None:
+            self._hooks.tell()
         if self._sync_at is None and (is_other or self.turns.is_open != was_open):
             self._sync_at = time.monotonic() + _SYNC_AFTER_S
         self._checkpoint()
@@ -370,16 +377,46 @@ class Host:
             case Follow():
                 self._replay(message, seat)
             case OrderFrame():
-                answer = self._do(message, seat)
-                self._pump()
-                if not isinstance(message.order, _QUESTIONS):
-                    self._store.sync()  # what was taken outlasts a power cut
-                    self._sync_at = None
-                seat.answer(answer)
+                if not self._ask_extensions(message, seat):
+                    self._take_order(message, seat)
             case Bye():
                 raise EOFError
             case Hello():
                 pass
+
+    def _take_order(self, frame: OrderFrame, seat: ClientSeat) -> None:
+        answer = self._do(frame, seat)
+        self._pump()
+        if not isinstance(frame.order, _QUESTIONS):
+            self._store.sync()  # what was taken outlasts a power cut
+            self._sync_at = None
+        seat.answer(answer)
+
+    def _ask_extensions(self, frame: OrderFrame, seat: ClientSeat) -> bool:
+        """Have extensions asked before an order is carried out. Returns whether any is."""
+        hooks = self._hooks
+        if hooks is None or frame.verb not in GUARDED_ORDERS or not hooks.asks(GUARDED_ORDERS[frame.verb]):
+            return False
+
+        def go_on(outcome: HookAnswer) -> None:
+            if outcome.answer:
+                self.turns.note(Notice(outcome.answer, "info", "extension"))
+            if outcome.error:
+                seat.answer(Answer(frame.number, error={**outcome.error}))
+            else:
+                text = {"text": outcome.text} if "text" in frame.data else {}
+                self._take_order(OrderFrame(frame.number, frame.verb, frame.data | text), seat)
+            if seat in self._clients.values():
+                self._watch(seat)
+
+        hooks.ask(GUARDED_ORDERS[frame.verb], frame.data, go_on)
+        return True
+
+    def _settle_hooks(self) -> None:
+        if self._hooks is not None and self._hooks.settle():
+            while self._hooks.notes:
+                self.turns.note(Notice(self._hooks.notes.popleft(), "warning", "extension"))
+            self._pump()
 
     def _replay(self, follow: Follow, seat: ClientSeat) -> None:
         after = follow.after
@@ -506,6 +543,7 @@ class Host:
         self._files.start()
         self._note_files()
         waits.append(self._write_file())
+        self._settle_hooks()
         if self._ending is None:
             waits.append(self._check_patience(now))
             waits.append(self._ask_compactor(now))

@@ -32,11 +32,13 @@ from oulipoly_engine.drivers.base import (
     STEER_LIMIT,
     Driver,
     NotSupported,
+    Resolution,
     ReviewTarget,
 )
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.extensions.session_hooks import HookAnswer, SessionHooks
 from oulipoly_engine.service.live.forks import ContextSize, guess_context
 from oulipoly_engine.service.live.session_events import SessionEvents, merge_deltas
 from oulipoly_engine.service.live.session_queue import change_queue, check_text, describe_message
@@ -80,8 +82,10 @@ class SessionTurns:
         rules: Rules = _RULES,
         files: FileKeeper | None = None,
         retry: Policy = _NO_RETRY,
+        hooks: SessionHooks | None = None,
     ) -> None:
         """tell: is given each event once it is kept. files: keeps those of the checkout; None: nobody does."""
+        self._hooks = hooks
         self._rules = rules
         self._retries = Retries(retry, clock.monotonic)
         self._files = files or FileKeeper(None, clock)
@@ -207,7 +211,7 @@ class SessionTurns:
                 return
             case ev.RequestOpened():
                 self._retries.note(event)
-                self.requests.open(event, self.turn.turn_id if self.turn else "")
+                self._open_request(event)
                 return
             case ev.RequestResolved():
                 self.requests.take_back(event)
@@ -385,6 +389,29 @@ class SessionTurns:
             text = f"it is not known whether this message has reached its turn, so it is not sent again: {message.text}"
             self._steering.lose(message)
             self._say(ev.Notice(text, "warning", "steer_lost"))
+
+    def _open_request(self, event: ev.RequestOpened) -> None:
+        """Have extensions say no, or else a person asked."""
+        turn_id = self.turn.turn_id if self.turn else ""
+        is_approval = event.kind not in ("user_input", "other")
+        if self._hooks is None or not is_approval or not self._hooks.asks("before_tool"):
+            self.requests.open(event, turn_id)
+            return
+
+        def go_on(outcome: HookAnswer) -> None:
+            if turn_id != (self.turn.turn_id if self.turn else ""):
+                return  # its turn is over
+            if outcome.error:
+                message = str(outcome.error["message"])
+                self._driver.answer(event.native_id, Resolution("deny", message))
+                self.note(ev.Notice(message, "warning", "extension"))
+                return
+            with self._store.write():
+                self.requests.open(event, turn_id)
+
+        paths = "\n".join(change.path for change in event.prompt.changes)
+        facts = {"title": event.prompt.title, "detail": event.prompt.command or paths}
+        self._hooks.ask("before_tool", facts, go_on)
 
     # Orders --------------------------------------------------------------------------------------------------------
     def order(self, order: orders.Order, by: str) -> dict[str, Any]:

@@ -31,4 +31,5 @@ def remove(store: Store, session_id: str) -> None:
             left = segment.select(segment.chain_id)
             store.run(chain.delete().where(chain.chain_id.in_(each_of(chains)), chain.chain_id.not_in(left)))
         outbox.forget_session(store, session_id)
+        outbox.unregister(store, f"extensions:{session_id}")  # of a process that was killed
         store.run(row.delete().where(row.session_id == session_id))
