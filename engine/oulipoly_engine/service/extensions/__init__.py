@@ -1,0 +1,1 @@
+"""Extensions: found, guarded, handed to CLIs, run in processes of their own."""
