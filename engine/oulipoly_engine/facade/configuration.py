@@ -11,17 +11,19 @@ from oulipoly_engine.config.base.app_settings import PLACEHOLDERS, AppSettings, 
 from oulipoly_engine.config.base.layers import ABOVE
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.config.layers import PROJECT_FILES, find_project_file, read_project
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.paths import PROJECT_FOLDER, find_project
 from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
+    from oulipoly_engine.config.check import FindAppFaults
     from oulipoly_engine.config.migration.migrate import MigrationPlan
     from oulipoly_engine.config.origins import Origin, Origins, Statement
     from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.accounts.configuration import Configured
     from oulipoly_engine.service.accounts.file_edit import FileEdit
+    from oulipoly_engine.service.accounts.resources import Resource
     from oulipoly_engine.service.accounts.settings import Section, Setting, Settings
     from oulipoly_engine.service.accounts.setup import SetUp
 
@@ -91,11 +93,17 @@ class Configuration(Part):
 
         return effective(self._home.paths, self._home.models_dir, self._home.agents_dir)
 
-    def origins(self) -> Origins:
-        """Return where each setting comes from, and what of a project's has no effect."""
+    def origins(self, folder: Path | None = None) -> Origins:
+        """Return where each setting comes from, and what of a project's has no effect.
+
+        folder: of the project, where this process may have begun it; None: the one that it has begun in.
+        """
         from oulipoly_engine.config.origins import read_origins
 
-        return read_origins(self._home.paths)
+        paths = self._home.paths
+        if folder is not None:
+            paths = replace(paths, above=replace(paths.above, project=find_project(folder)))
+        return read_origins(paths)
 
     def find_origin(self, setting: Setting) -> Origin | None:
         """Return where a setting of config.toml, app.toml or a project comes from; None: another file's has one place.
@@ -105,6 +113,13 @@ class Configuration(Part):
         if setting.path[1:] or setting.file.name not in (*PROJECT_FILES, "config.toml", "app.toml"):
             return None
         return next((origin for origin in self.origins().settings if origin.key == setting.name), None)
+
+    def find_project_file(self, folder: Path) -> Path | None:
+        """Return the settings of the project around a folder, there or not; None: there is no project."""
+        place = find_project(folder)
+        if place is None:
+            return None
+        return find_project_file(place) or place / PROJECT_FILES[1]
 
     def project(self, folder: Path) -> ProjectSettings:
         """Return the settings of the project that a folder belongs to. Raises RequestRefused where there are none."""
@@ -119,11 +134,11 @@ class Configuration(Part):
 
     def trust(self, project: ProjectSettings) -> None:
         """Have a project's settings count, as long as they stay as a person has seen them."""
-        from oulipoly_engine.store.worktrees import permissions
+        from oulipoly_engine.store.grants import grants
 
         self._home.refuse_if_read_only("trust a project")
         with self._home.lend_store() as store:
-            permissions.allow(store, str(project.file.parent), project.digest, self._home.now())
+            grants.allow(store, str(project.file.parent), project.digest, self._home.now())
 
     def migration(self) -> Migration:
         """Return how files of an older form would be changed; nothing is written. Raises ConfigInvalid."""
@@ -154,7 +169,26 @@ class Configuration(Part):
         """Return the files setting by setting, to be changed."""
         from oulipoly_engine.service.accounts.settings import Settings
 
-        return Settings(self._home.paths, self._home.models_dir, self._home.read_only, self._home.find_app_faults)
+        home = self._home
+        return Settings(home.paths, home.models_dir, home.read_only, home.find_app_faults, home.lend_store)
+
+    def list_resources(self, kind: str | None = None) -> tuple[Resource, ...]:
+        """Return extensions, skills, prompts and themes, or those of one type. Raises UsageInvalid for no type."""
+        from oulipoly_engine.core.accounts.resource_lists import TYPES
+        from oulipoly_engine.service.accounts import resources
+
+        kinds = TYPES if kind is None else (resources.parse_type(kind),)
+        return resources.list_resources(self._home.paths, kinds)
+
+    def switch_resource(self, kind: str, name: str, *, is_on: bool, folder: Path | None = None) -> tuple[str, str]:
+        """Switch one on or off; return its type and its name, as the list has them.
+
+        folder: of a project whose list is meant; None: the user's own. Raises as `service/accounts/resources.py`.
+        """
+        from oulipoly_engine.service.accounts import resources
+
+        kind = resources.parse_type(kind)
+        return kind, resources.switch_resource(self.settings, kind, name, is_on=is_on, folder=folder)
 
     def edit_file(self, name: str) -> FileEdit:
         """Return a file to be edited, a context: see `service/accounts/file_edit.py`. Raises UsageInvalid."""
@@ -175,6 +209,23 @@ class Configuration(Part):
 
         self._home.refuse_if_read_only("write a configuration")
         write_set_up(self._home.paths, proposed)
+
+
+def refuse_wrong_options(
+    paths: Paths, models_dir: Path | None = None, find_app_faults: FindAppFaults | None = None
+) -> None:
+    """Raise UsageInvalid where `--set` gives what is no setting, no value of it, or the name of nothing."""
+    from oulipoly_engine.config.check import find_wrong_option
+
+    if (problem := find_wrong_option(paths, models_dir, find_app_faults)) is not None:
+        raise UsageInvalid(f"{problem.file}: {problem.message}: {problem.fix}")
+
+
+def locate_app_fault(paths: Paths, name: str, fault: Fault) -> Problem:
+    """Return what the app finds wrong with one of its files, at the place that says it. name: below the folder."""
+    from oulipoly_engine.config.check import locate_above
+
+    return locate_above(paths, paths.config / name, [fault])[0]
 
 
 def is_command(setting: Setting) -> bool:

@@ -83,6 +83,9 @@ TOP_LEVEL = {
     "artifact show": [["r/n"], ["r/n", "--json"], [LINES], ["r/n@1"]],
     "completion": [["bash"], ["zsh"], ["fish"], [LINES]],
     "config check": [[], ["--json"], [LINES]],
+    "config disable": [["prompt", LINES], [LINES, "x"]],
+    "config enable": [["theme", LINES], ["skill", f"./{LINES}"]],
+    "config list": [[], ["--json"], [LINES]],
     "config edit": [[LINES], [f"models/{LINES}/x"]],
     "config get": [["accounts.x", "--json"], ["tie_rule"], [LINES]],
     "config set": [["--dry-run", "tie_rule", LINES], [LINES, "x"]],
@@ -93,6 +96,10 @@ TOP_LEVEL = {
     "device list": [[], ["--json"], [LINES]],
     "device pair": [["--url", LINES], ["--name", LINES, "--url", LINES, "--json"], ["--scopes", LINES], [LINES]],
     "device revoke": [["d1"], [ACCOUNT, "--json"], [LINES]],
+    "ext disable": [[LINES]],
+    "ext enable": [[LINES], ["--allow", "hostile"]],
+    "ext grants": [[], ["--json"]],
+    "ext list": [[], ["--json"]],
     "grants list": [[], ["--json"], [LINES]],
     "grants revoke": [["d2"], ["d3", "--json"], [LINES]],
     "serve": [["--host", LINES], ["--port", LINES], ["--allow-host", LINES], [LINES]],
@@ -496,7 +503,7 @@ def spoil(state):
                 )
                 for device_id in ("d1", "d2", "d3")
             ),
-            ("INSERT INTO worktree_permissions VALUES (?, ?, ?)", (LINES, LINES, AT)),
+            ("INSERT INTO worktree_permissions VALUES (?, ?, ?, ?)", (LINES, LINES, AT, "")),
             (
                 "INSERT INTO session_chains(chain_id, created_at, last_used_at, model_name) VALUES (?, ?, ?, ?)",
                 (BAD_CHAIN, AT, AT, LINES),

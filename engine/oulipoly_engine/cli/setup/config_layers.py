@@ -50,6 +50,15 @@ def origin_document(origin: Origin) -> dict[str, object]:
     return {"value": holds.value, "layer": holds.layer, "source": holds.source or None, "shadowed": shadowed}
 
 
+def note_ignored(context: Context, key: str | None = None) -> bool:
+    """Say why a setting of this folder's project has no effect yet; return whether that is so. key: None: any."""
+    ignored = context.engine.configuration.origins(Path.cwd()).ignored
+    without_effect = [each for each in ignored if key in (None, each.key)]
+    for each in without_effect:
+        diagnostics.note(f"{'It' if key else plain(each.key)} has no effect yet: {each.why}")
+    return bool(without_effect)
+
+
 def _shown(value: object) -> str:
     return "" if value is None else plain(json.dumps(value, ensure_ascii=False))
 

@@ -222,10 +222,17 @@ def plan(changes: Sequence[tuple[Setting, str]]) -> tuple[FileChange, ...]:
         change = make_change(setting, typed, file)
         after[setting.file] = file if change is None else toml_file.parse(setting.file, change.after or "")
     return tuple(
-        FileChange(path, before[path].text if before[path].exists else None, file.text)
+        FileChange(path, before[path].text if before[path].exists else None, _text_after(file))
         for path, file in after.items()
         if file is not before[path]
     )
+
+
+def _text_after(file: TomlFile) -> str | None:
+    """Return what is written; None: a project's file that says nothing any more goes."""
+    if file.path.parent.name == PROJECT_FOLDER and not file.text.strip():
+        return None
+    return file.text
 
 
 def make_change(setting: Setting, typed: str, file: TomlFile | None = None) -> FileChange | None:

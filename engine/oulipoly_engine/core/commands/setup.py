@@ -5,6 +5,8 @@ from __future__ import annotations
 from oulipoly_engine.core.commands.command import Argument, destroys, reads, writes
 
 _FILE, _KEY = Argument("file"), Argument("key")
+_EXTENSION = Argument("extension")
+_RESOURCE = (Argument("type"), Argument("name"))
 
 COMMANDS = (
     writes(
@@ -48,6 +50,14 @@ COMMANDS = (
     writes("config set", "set setting", "change one setting; comments stay", (_KEY, Argument("value"))),
     reads("config path", "paths", "print where the files lie"),
     writes("config unset", "unset setting", "take one setting out of its file; comments stay", (_KEY,)),
+    writes("config enable", "switch on", "switch on an extension, skill, prompt or theme", _RESOURCE),
+    writes("config disable", "switch off", "switch off an extension, skill, prompt or theme", _RESOURCE),
+    reads(
+        "config list",
+        "list switched on",
+        "list extensions, skills, prompts and themes, and which are on",
+        (Argument("type", is_optional=True),),
+    ),
     writes(
         "config trust",
         "trust project",
@@ -59,4 +69,26 @@ COMMANDS = (
     writes("config migrate", "migrate configuration", "bring an older configuration forward"),
     writes("state backfill", "backfill", "fill in what an older state file lacks"),
     destroys("state rebuild", "rebuild", "set the state file aside as a backup, start afresh"),
+    reads(
+        "ext list",
+        "extensions",
+        "list extensions: their states, what they may do, what they cost",
+        synonyms=("plugins", "add-ons", "permissions", "hooks"),
+    ),
+    writes(
+        "ext enable",
+        "enable extension",
+        "switch an extension on, and allow what it asks for",
+        (_EXTENSION,),
+        ("allow extension", "trust extension", "install plugin"),
+    ),
+    writes(
+        "ext disable",
+        "disable extension",
+        "switch an extension off; what was allowed stays",
+        (_EXTENSION,),
+        ("switch off plugin", "remove plugin"),
+    ),
+    reads("ext grants", "rights of extensions", "list what extensions are allowed"),
+    writes("ext run", "run extension's command", "run a slash command of an extension", scope="operate"),
 )

@@ -1,1 +1,1 @@
-"""Extensions: found, guarded, handed to CLIs, run in processes of their own."""
+"""Extensions: discovered, imported at their first use, and called within limits."""

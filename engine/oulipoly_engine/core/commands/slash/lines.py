@@ -1,6 +1,6 @@
 """What a line of a live session is: a message, or a command of ours, of its CLI, or of a prompt file. Pure.
 
-    /name words   a command: ours, a prompt file's or the CLI's, in this order; an unknown name is refused, never sent
+    /name words   a command: ours, a prompt file's, an extension's or the CLI's, in this order; no other is sent
     //name        the message `/name`
     anything else a message
 
@@ -54,11 +54,20 @@ class CliCommand(NamedTuple):
     description: str = ""
 
 
+class OfExtension(NamedTuple):
+    """A command of an extension."""
+
+    extension: str
+    name: str
+    description: str = ""
+
+
 class Known(NamedTuple):
-    """What a session knows beside our own commands; extensions come here too."""
+    """What a session knows beside our own commands."""
 
     prompts: Sequence[Prompt] = ()
     cli: Sequence[CliCommand] = ()
+    extensions: Sequence[OfExtension] = ()  # by the names of extensions
 
 
 class Message(NamedTuple):
@@ -81,8 +90,9 @@ class Refusal(NamedTuple):
 
 
 Line = Message | Order | Refusal
-Entry = Slash | Prompt | CliCommand
+Entry = Slash | Prompt | CliCommand | OfExtension
 _PREFIXES = {Prompt: "prompt", CliCommand: "cli"}
+_ARGUMENTS = (Argument("arguments", is_rest=True, is_optional=True),)
 _NOTHING = Known()
 
 
@@ -101,6 +111,9 @@ def judge(text: str, known: Known = _NOTHING) -> Line:
             return Order(slash, words) if len(words) <= len(slash.arguments) else Refusal(f"write {slash.usage}")
         case Prompt() as prompt:
             return Message(prompt.fill(rest))
+        case OfExtension() as command_of:
+            slash = Slash(f"{command_of.extension}:{command_of.name}", "ext run", takes=_ARGUMENTS)
+            return Order(slash, (rest,) if rest else ())
         case CliCommand() as of_cli:
             return Message(f"/{of_cli.name}{command[2]}")
         case None:
@@ -124,11 +137,12 @@ def _describe_unknown(name: str, known: Known) -> str:
 def map_names(known: Known) -> Mapping[str, Entry]:
     """Return all that may stand behind the slash: a name is the first one's that has it; prefixes tell the others."""
     names: dict[str, Entry] = {name: slash for slash in SLASHES for name in (slash.name, *slash.aliases)}
-    others: tuple[Prompt | CliCommand, ...] = (*known.prompts, *known.cli)
+    others: tuple[Prompt | CliCommand | OfExtension, ...] = (*known.prompts, *known.extensions, *known.cli)
     for entry in others:
         names.setdefault(entry.name, entry)
     for entry in others:
-        names.setdefault(f"{_PREFIXES[type(entry)]}:{entry.name}", entry)
+        prefix = entry.extension if isinstance(entry, OfExtension) else _PREFIXES[type(entry)]
+        names.setdefault(f"{prefix}:{entry.name}", entry)
     return names
 
 
