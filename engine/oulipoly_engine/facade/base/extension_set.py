@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +17,10 @@ from oulipoly_engine.paths import Paths
 from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, ExtensionOrder, describe_session
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.accounts.accounts import Settings
+    from oulipoly_engine.core.accounts.accounts import Account, Settings
     from oulipoly_engine.service.extensions.extensions import Extensions
+    from oulipoly_engine.service.extensions.handover import HandOver
+    from oulipoly_engine.service.extensions.offer import Active
     from oulipoly_engine.store.base.db import Store
 
 _OF_HOSTS = {*GUARDED_ORDERS.values(), "before_tool", *OBSERVERS}  # hooks that a session's own process calls
@@ -34,12 +36,14 @@ class ExtensionSet:
         paths: Paths,
         clock: Clock,
         read_settings: Callable[[], Settings],
+        read_accounts: Callable[[], Iterable[Account]],
         lend_store: Callable[[], AbstractContextManager[Store]],
         note: Callable[[str], object],
     ) -> None:
         self._paths = paths
         self._clock = clock
         self._read_settings = read_settings
+        self._read_accounts = read_accounts
         self._lend_store = lend_store
         self._note = note
         self._discovered: tuple[object, tuple[Installed, ...]] | None = None
@@ -74,6 +78,26 @@ class ExtensionSet:
             self._discovered = (mark, self.discover())
         return tuple(each for each in self._discovered[1] if not self.is_off(each.name))
 
+    def list_active(self) -> tuple[Active, ...]:
+        """Return those that may run, with what is known of each."""
+        from oulipoly_engine.core.extensions.installed import find_state
+        from oulipoly_engine.service.extensions.offer import Active
+        from oulipoly_engine.store.extensions import extensions as records
+
+        with self._lend_store() as store:
+            extensions = [Active(each, records.read(store, each)) for each in self.list_on()]
+        return tuple(each for each in extensions if find_state(each.installed, each.standing) == "active")
+
+    def make_hand_over(self) -> HandOver | None:
+        """Return what CLIs get that are started; None: nothing."""
+        from oulipoly_engine.process.command import inherited_environment
+        from oulipoly_engine.service.extensions.handover import HandOver
+        from oulipoly_engine.service.extensions.offer import make_servers
+
+        options = [word for path in self._paths.above.extensions for word in ("--extension", str(path))]
+        servers = make_servers(self.list_active(), self._paths, inherited_environment(), options)
+        return HandOver(servers, self._paths.home) if servers else None
+
     @property
     def order(self) -> ExtensionOrder:
         """Return what the host of a live session gets: the extensions that have something to do there."""
@@ -86,12 +110,23 @@ class ExtensionSet:
             str(self._paths.extension_logs),
             str(self._paths.extension_settings),
             tuple(map(str, self._protected)),
+            str(self._paths.home),
+            tuple(map(str, self._list_hidden(installed))),
         )
 
     @property
     def _protected(self) -> tuple[Path, ...]:
         folders = (self._paths.config, self._paths.data, self._paths.cache)
         return tuple(folder.resolve() for folder in folders if folder is not None)
+
+    def _list_hidden(self, installed: Iterable[Installed]) -> tuple[Path, ...]:
+        """Return what those in sandboxes never see of the home."""
+        if not any(each.manifest.tier == "process" for each in installed):
+            return ()
+        from oulipoly_engine.process.command import inherited_environment
+        from oulipoly_engine.service.extensions.processes import list_hidden
+
+        return list_hidden(self._read_accounts(), self._paths.home, inherited_environment())
 
     @cached_property
     def running(self) -> Extensions:
@@ -107,6 +142,8 @@ class ExtensionSet:
             self._protected,
             self._note,
             self._publish,
+            self._paths.home,
+            self._list_hidden(self.list_on()),
         )
         return Extensions(self.list_on, surroundings)
 

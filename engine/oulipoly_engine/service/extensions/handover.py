@@ -55,10 +55,12 @@ class HandOver(Record):
         if cli.hand_over is None or cli.hand_over.leaves_alone(words):
             return NOTHING
         own = _list_own(cli, self.home, environment)
+        servers = self.servers
+        if not cli.hand_over.is_seen:  # opencode puts values in place of references before it reads the JSON
+            servers = {name: _expand(server, environment) for name, server in servers.items()}
         form = cli.mcp[0].form
         entries = {
-            self._name(name, own): mcp.write_server(server, form, cli.title).entry
-            for name, server in self.servers.items()
+            self._name(name, own): mcp.write_server(server, form, cli.title).entry for name, server in servers.items()
         }
         return cli.hand_over.give(entries, environment)
 
@@ -73,12 +75,15 @@ class HandOver(Record):
 
     def _list_servers(self, env: Mapping[str, str]) -> tuple[drivers.Server, ...]:
         return tuple(
-            drivers.Server(name, server.command, {key: mcp.expand(text, env) for key, text in server.env.items()})
-            for name, server in self.servers.items()
+            drivers.Server(name, server.command, _expand(server, env).env) for name, server in self.servers.items()
         )
 
     def _name(self, name: str, own: frozenset[str]) -> str:
         return f"{OURS}-{name}" if name in own else name
+
+
+def _expand(server: Server, environment: Mapping[str, str]) -> Server:
+    return replace(server, env={name: mcp.expand(text, environment) for name, text in server.env.items()})
 
 
 def _list_own(cli: Cli, home: Path, environment: Mapping[str, str]) -> frozenset[str]:

@@ -50,6 +50,8 @@ class ExtensionOrder(Record):
     logs: str = ""
     settings: str = ""
     protected: tuple[str, ...] = ()
+    home: str = "/"
+    hidden: tuple[str, ...] = ()  # of the home, from those in sandboxes
 
 
 class HookAnswer(Record):
@@ -198,6 +200,8 @@ class SessionHooks:
                 tuple(map(Path, order.protected)),
                 self.notes.append,
                 lambda name, body: publish(self._store, self._clock, self._session.id, name, body),
+                Path(order.home),
+                tuple(map(Path, order.hidden)),
             )
             self._kept = Extensions(lambda: order.installed, surroundings)
         return self._kept

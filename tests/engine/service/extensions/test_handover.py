@@ -49,11 +49,11 @@ def test_codex_gets_each_server_as_a_key(given):
 def test_opencode_gets_servers_beside_what_its_variable_says_already(given):
     own = json.dumps({"model": "m", "mcp": {"mine": {"type": "local", "command": ["x"]}}})
 
-    handed = given("opencode", env={"OPENCODE_CONFIG_CONTENT": own})
+    handed = given("opencode", env={"OPENCODE_CONFIG_CONTENT": own, "RUN": '{"id": 7}'})
 
     document = json.loads(handed.environment["OPENCODE_CONFIG_CONTENT"])
     assert ("m", {"mine", "agents"}) == (document["model"], set(document["mcp"]))
-    assert {"HOME": "/home/ann", "RUN": "{env:RUN}"} == document["mcp"]["agents"]["environment"]
+    assert {"HOME": "/home/ann", "RUN": '{"id": 7}'} == document["mcp"]["agents"]["environment"]
 
 
 @pytest.mark.parametrize(

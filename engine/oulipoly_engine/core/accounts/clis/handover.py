@@ -31,6 +31,7 @@ class HandOver(Record):
 
     give: Callable[[Entries, Mapping[str, str]], Handed]  # of the servers and the variables that it has already
     leaves_alone: Callable[[Sequence[str]], bool] = lambda words: False  # of its words: they say which servers it has
+    is_seen: bool = True  # by other users of the computer, as words are: values of variables are not put into it
     allow: Callable[[str], tuple[str, ...]] = lambda server: ()  # words with which a server's tools need no approval
 
 

@@ -111,5 +111,5 @@ OPENCODE = Cli(
         ),
         McpServers((Location(".opencode/config.json"),), "mcpServers", USUAL_FORM),  # 1.18 reads it no more
     ),
-    hand_over=HandOver(in_variable("OPENCODE_CONFIG_CONTENT", "mcp")),
+    hand_over=HandOver(in_variable("OPENCODE_CONFIG_CONTENT", "mcp"), is_seen=False),
 )
