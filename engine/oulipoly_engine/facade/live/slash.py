@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.commands.slash import lines as slash_lines
-from oulipoly_engine.core.commands.slash.lines import CliCommand, Known, Line, OfExtension, Order, Prompt, list_offers
+from oulipoly_engine.core.commands.slash.lines import CliCommand, Known, Line, OfExtension, Order, list_offers
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.permissions import describe_policy
@@ -87,22 +87,18 @@ class SlashCommands:
                         commands = event.commands
                 if not after:
                     break
-        extensions = self.read_extensions()
-        return Known(self.read_prompts(), tuple(CliCommand(*command) for command in commands), extensions)
+        return self.read_own()._replace(cli=tuple(CliCommand(*command) for command in commands))
 
-    def read_extensions(self) -> tuple[OfExtension, ...]:
-        """Return the commands of extensions that are switched on."""
-        return tuple(
+    def read_own(self) -> Known:
+        """Return the user's prompt files, and the commands of extensions that are switched on."""
+        from oulipoly_engine.config.prompt_files import read_prompts  # noqa: PLC0415 - only a slash needs them
+
+        extensions = tuple(
             OfExtension(installed.name, command.name, " ".join((command.summary, command.hint)).strip())
             for installed in self._home.extensions.list_on()
             for command in installed.manifest.commands
         )
-
-    def read_prompts(self) -> tuple[Prompt, ...]:
-        """Return the user's prompt files."""
-        from oulipoly_engine.config.prompt_files import read_prompts  # noqa: PLC0415 - only a slash needs them
-
-        return read_prompts(self._home.paths)
+        return Known(read_prompts(self._home.paths), extensions=extensions)
 
     def judge(self, identity: str, text: str) -> Line:
         """Return what a line of a session is; nothing is read for one without a slash."""
