@@ -1,0 +1,1 @@
+"""Extensions: what they declare, what they may do, their states and hooks."""
