@@ -25,6 +25,7 @@ from oulipoly_engine.cli.base.context import Context  # noqa: E402
 from oulipoly_engine.config.edit import rules, settings_edit  # noqa: E402
 from oulipoly_engine.config.schema.app import AppTable, CommandTable, ViewTable  # noqa: E402
 from oulipoly_engine.config.schema.settings import SettingsTable  # noqa: E402
+from oulipoly_engine.core.accounts.resource_lists import TYPES  # noqa: E402
 from oulipoly_engine.core.commands.table import find  # noqa: E402
 from oulipoly_engine.facade.configuration import schema_titles  # noqa: E402
 from oulipoly_engine.paths import PROJECT_FOLDER, Paths  # noqa: E402
@@ -53,6 +54,7 @@ _PLACES = {  # what else can be offered for an argument
     ("config schema", "file"): [*schema_titles()],
     ("config get", "key"): _SETTINGS,
     ("config set", "key"): _SETTINGS,
+    **{(f"config {verb}", "type"): [*TYPES] for verb in ("enable", "disable", "list")},
 }
 _RAISING = ("core", "drivers", "facade", "host", "service", "terminal", "web")  # packages with errors of their own
 _SIGNALS = (errors.Interrupted.slug, Stopped.slug)  # their exit codes are the signals'

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.accounts.configuration import Configured
     from oulipoly_engine.service.accounts.file_edit import FileEdit
+    from oulipoly_engine.service.accounts.resources import Resource
     from oulipoly_engine.service.accounts.settings import Section, Setting, Settings
     from oulipoly_engine.service.accounts.setup import SetUp
 
@@ -91,11 +92,17 @@ class Configuration(Part):
 
         return effective(self._home.paths, self._home.models_dir, self._home.agents_dir)
 
-    def origins(self) -> Origins:
-        """Return where each setting comes from, and what of a project's has no effect."""
+    def origins(self, folder: Path | None = None) -> Origins:
+        """Return where each setting comes from, and what of a project's has no effect.
+
+        folder: of the project, where this process may have begun it; None: the one that it has begun in.
+        """
         from oulipoly_engine.config.origins import read_origins
 
-        return read_origins(self._home.paths)
+        paths = self._home.paths
+        if folder is not None:
+            paths = replace(paths, above=replace(paths.above, project=find_project(folder)))
+        return read_origins(paths)
 
     def find_origin(self, setting: Setting) -> Origin | None:
         """Return where a setting of config.toml, app.toml or a project comes from; None: another file's has one place.
@@ -155,6 +162,24 @@ class Configuration(Part):
         from oulipoly_engine.service.accounts.settings import Settings
 
         return Settings(self._home.paths, self._home.models_dir, self._home.read_only, self._home.find_app_faults)
+
+    def list_resources(self, kind: str | None = None) -> tuple[Resource, ...]:
+        """Return extensions, skills, prompts and themes, or those of one type. Raises UsageInvalid for no type."""
+        from oulipoly_engine.core.accounts.resource_lists import TYPES
+        from oulipoly_engine.service.accounts import resources
+
+        kinds = TYPES if kind is None else (resources.parse_type(kind),)
+        return resources.list_resources(self._home.paths, kinds)
+
+    def switch_resource(self, kind: str, name: str, *, is_on: bool, folder: Path | None = None) -> tuple[str, str]:
+        """Switch one on or off; return its type and its name, as the list has them.
+
+        folder: of a project whose list is meant; None: the user's own. Raises as `service/accounts/resources.py`.
+        """
+        from oulipoly_engine.service.accounts import resources
+
+        kind = resources.parse_type(kind)
+        return kind, resources.switch_resource(self.settings, kind, name, is_on=is_on, folder=folder)
 
     def edit_file(self, name: str) -> FileEdit:
         """Return a file to be edited, a context: see `service/accounts/file_edit.py`. Raises UsageInvalid."""

@@ -319,3 +319,41 @@ def test_a_projects_setting_counts_once_it_is_trusted_and_until_that_is_revoked(
     assert "most-headroom\n" == agents("--set", "tie_rule=most-headroom", "config", "get", "tie_rule").out
     monkeypatch.setenv("AGENT_RUNNER_TIE_RULE", "lowest-use")
     assert "$AGENT_RUNNER_TIE_RULE stands above it" in agents("config", "set", "tie_rule", "fewest-calls").err
+
+
+def test_what_is_switched_off_and_on_stands_in_a_list_that_comments_survive(paths, tmp_path, monkeypatch, capfd):
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    (paths.config / "prompts").mkdir()
+    (paths.config / "prompts" / "review.md").write_text("Review it.")
+    paths.settings.write_text("# mine\n")
+    (project / "mine.md").write_text("Mine.")
+
+    def agents(*words, code=0):
+        assert code == main([*words], find_app_faults=find_app_faults)
+        return capfd.readouterr()
+
+    def names():
+        resources = json.loads(agents("config", "list", "--json").out)["resources"]
+        return [(each["type"], each["name"], each["enabled"], each["layer"]) for each in resources]
+
+    agents("config", "disable", "prompts", "review")
+    agents("config", "disable", "theme", "nord")
+    agents("config", "enable", "prompt", "./mine.md")
+    assert '# mine\nprompts = ["!review", "' in paths.settings.read_text()
+    mine = str(project / "mine.md")
+    expected = [("prompt", mine, True, "global"), ("prompt", "review", False, "global")]
+    assert [*expected, ("theme", "nord", False, "global")] == names()
+
+    assert "not trusted" in agents("config", "enable", "prompt", "review", "--project").err
+    assert names()[0] == expected[0]
+    agents("config", "trust", "--yes")
+    assert ("prompt", "review", True, None) in names()
+    for name in ("review", mine):
+        agents("config", "enable" if name == "review" else "disable", "prompt", name)
+    assert "# mine\nthemes" in paths.settings.read_text()
+
+    assert "did you mean review?" in agents("config", "disable", "prompt", "reviev", code=2).err.replace("'", "")
+    assert "did you mean skill?" in agents("config", "list", "skil", code=2).err
+    assert "there is nothing at" in agents("config", "enable", "skill", "./nowhere", code=2).err

@@ -139,6 +139,7 @@ SUBCOMMANDS = (  # in each section the most used first
     #
     *_verbs("config check show", "setup.config", keeps_off=True),
     *_verbs("config edit get set unset", "setup.config_edit", keeps_off=True),
+    *_verbs("config enable disable list", "setup.config_lists", keeps_off=True),
     *_verbs("config path init schema trust", "setup.config", keeps_off=True),
     Subcommand("config migrate", "setup.migrate", older=("migrate-config",), keeps_off=True),
     #

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.questions import Questions
-from oulipoly_engine.cli.setup.config_layers import origin_document
+from oulipoly_engine.cli.setup.config_layers import note_ignored, origin_document
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
@@ -115,9 +115,8 @@ def _change(context: Context, options: Namespace) -> int:
         above = _what_holds_above(context.engine.configuration.find_origin(setting))
         if above is not None and not above.source.startswith(str(setting.file)):
             diagnostics.note(f"It has no effect here: {plain(above.source)} stands above it")
-        ignored = context.engine.configuration.origins().ignored if options.project else ()
-        for why in (each.why for each in ignored if each.key == setting.name):
-            diagnostics.note(f"It has no effect yet: {why}")
+        if options.project:
+            note_ignored(context, setting.name)
         diagnostics.note(f"Undo: {context.program} account undo")
     return 0
 

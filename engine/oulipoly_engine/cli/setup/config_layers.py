@@ -50,6 +50,15 @@ def origin_document(origin: Origin) -> dict[str, object]:
     return {"value": holds.value, "layer": holds.layer, "source": holds.source or None, "shadowed": shadowed}
 
 
+def note_ignored(context: Context, key: str) -> bool:
+    """Say why a setting of this folder's project has no effect yet; return whether that is so."""
+    ignored = context.engine.configuration.origins(Path.cwd()).ignored
+    reasons = [each.why for each in ignored if each.key == key]
+    for why in reasons:
+        diagnostics.note(f"It has no effect yet: {why}")
+    return bool(reasons)
+
+
 def _shown(value: object) -> str:
     return "" if value is None else plain(json.dumps(value, ensure_ascii=False))
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from oulipoly_engine.config.schema.fields import (
+    AboveZero,
     AlsoNamed,
     Count,
     Filled,
@@ -117,6 +118,33 @@ class SettingsTable(Table):
     )
     compaction_instructions: Annotated[Text, InProject()] = Field(
         "", description="What a summary has to have besides, in your words."
+    )
+    # Of these four lists `core/accounts/resource_lists.py` says what an entry means.
+    extensions_enabled: Annotated[bool, InProject(), AlsoNamed("OXI_EXTENSIONS_ENABLED")] = Field(
+        True, description="Whether extensions count at all."
+    )
+    extensions: Annotated[list[Text], InProject()] = Field(
+        [], description="Extensions besides those that are found; `!NAME` switches one off."
+    )
+    skills: Annotated[list[Text], InProject()] = Field(
+        [], description="Skills besides those that are found; `!NAME` switches one off."
+    )
+    prompts: Annotated[list[Text], InProject()] = Field(
+        [], description="Prompt files besides those that are found; `!NAME` switches one off."
+    )
+    themes: Annotated[list[Text], InProject()] = Field(
+        [], description="Themes besides those that are found; `!NAME` switches one off."
+    )
+    extension_timeout_seconds: AboveZero = Field(
+        5.0, description="How long a call of an extension may take before it counts as failed."
+    )
+    retry_attempts: Annotated[int, Field(ge=1, le=100)] = Field(
+        3, description="How often in all a turn is tried that has failed before it began; 1: never again."
+    )
+    retry_base_ms: Count = Field(1000, description="How long the first pause before that is; each one after is twice.")
+    retry_cap_ms: Count = Field(30_000, description="How long such a pause may become.")
+    telemetry: Annotated[bool, AlsoNamed("OXI_TELEMETRY")] = Field(
+        False, description="Whether use is counted in a file of your own; nothing is sent."
     )
     # Looked at one by one: a slip in one of them is none of the others, nor of the settings above.
     runtimes: Annotated[dict[str, Any], make_whole_check("tables, `[runtimes.NAME]`")] = Field(

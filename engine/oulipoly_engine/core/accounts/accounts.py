@@ -217,6 +217,16 @@ class Settings(Record):
     compaction_window: int = 0  # tokens that fit where a CLI does not tell; 0: nobody knows
     compaction_model: str | None = None  # None: the session's own
     compaction_instructions: str = ""  # for the summary
+    extensions_enabled: bool = True
+    extensions: tuple[str, ...] = ()  # entries as core.accounts.resource_lists has them, as in the next three
+    skills: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    themes: tuple[str, ...] = ()
+    extension_timeout_seconds: float = 5.0
+    retry_attempts: int = 3  # in all, the first one counted
+    retry_base_ms: int = 1000
+    retry_cap_ms: int = 30_000
+    telemetry: bool = False  # into a file of the user's own
     preimage_limit_bytes: int = 1 << 30  # of what replacements replaced, compressed; 0: no limit
     longest_line: int = LONGEST_LINE  # bytes of a transcript's line; a longer one counts as damaged
 

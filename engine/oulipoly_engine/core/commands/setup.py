@@ -5,6 +5,7 @@ from __future__ import annotations
 from oulipoly_engine.core.commands.command import Argument, destroys, reads, writes
 
 _FILE, _KEY = Argument("file"), Argument("key")
+_RESOURCE = (Argument("type"), Argument("name"))
 
 COMMANDS = (
     writes(
@@ -48,6 +49,14 @@ COMMANDS = (
     writes("config set", "set setting", "change one setting; comments stay", (_KEY, Argument("value"))),
     reads("config path", "paths", "print where the files lie"),
     writes("config unset", "unset setting", "take one setting out of its file; comments stay", (_KEY,)),
+    writes("config enable", "switch on", "switch on an extension, skill, prompt or theme", _RESOURCE),
+    writes("config disable", "switch off", "switch off an extension, skill, prompt or theme", _RESOURCE),
+    reads(
+        "config list",
+        "list switched on",
+        "list extensions, skills, prompts and themes, and which are on",
+        (Argument("type", is_optional=True),),
+    ),
     writes(
         "config trust",
         "trust project",

@@ -1,0 +1,25 @@
+"""Extensions, skills, prompts and themes that are found without a list naming them. Who adds a place adds it here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from oulipoly_engine.paths import Paths
+
+_FILES = {  # below the folder of the type
+    "extension": ("*.py", "*/extension.py", "*/extension.toml"),
+    "skill": ("*/SKILL.md",),
+    "prompt": ("*.md",),
+    "theme": ("*.toml",),
+}
+
+
+def find_resources(paths: Paths, kind: str) -> Mapping[str, Path]:
+    """Return what there is of a type, by name. kind: one of `core.accounts.resource_lists.TYPES`."""
+    folder = paths.config / f"{kind}s"
+    places: dict[str, Path] = {}
+    for pattern in _FILES[kind]:
+        for path in sorted(folder.glob(pattern)) if folder.is_dir() else ():
+            places.setdefault(path.stem if path.parent == folder else path.parent.name, path)
+    return places
