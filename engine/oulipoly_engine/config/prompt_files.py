@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
 from oulipoly_engine.config import agent_files
 from oulipoly_engine.config.base import text_file
+from oulipoly_engine.core.accounts.resource_lists import is_path, is_switched_off
 from oulipoly_engine.core.commands.slash.lines import Prompt
-from oulipoly_engine.paths import Paths
+from oulipoly_engine.paths import Paths, expand_user
 
 _MOST = 500
 _NAME = re.compile(r"[^\W\d_]\S*")  # what can be written behind a slash
 
 
-def read_prompts(paths: Paths) -> tuple[Prompt, ...]:
-    """Return the user's prompts by name; a file that cannot be read is left out."""
-    return tuple(islice(_read_folder(paths.prompts), _MOST))
+def read_prompts(paths: Paths, entries: Sequence[str] = ()) -> tuple[Prompt, ...]:
+    """Return the user's prompts by name; a file that cannot be read is left out.
+
+    entries: of the setting `prompts`, which adds files by their paths and switches prompts off.
+    """
+    files = [(name, paths.prompts / f"{name}.md") for name in agent_files.names(paths.prompts)]
+    files += [(Path(entry).stem, expand_user(entry)) for entry in entries if is_path(entry)]
+    prompts = (read_prompt(name, path) for name, path in files if not is_switched_off(entries, name))
+    return tuple(islice((prompt for prompt in prompts if prompt is not None), _MOST))
 
 
-def _read_folder(folder: Path) -> Iterator[Prompt]:
-    for name in agent_files.names(folder):
-        path = folder / f"{name}.md"
-        text = text_file.read_text(path) if _NAME.fullmatch(name) else None
-        if isinstance(text, str):
-            description, body = _split(path, text)
-            yield Prompt(name, body.strip(), description)
+def read_prompt(name: str, path: Path, prefix: str = "prompt") -> Prompt | None:
+    """Return the prompt of a file; None: it cannot be read, or its name cannot be written behind a slash."""
+    text = text_file.read_text(path) if _NAME.fullmatch(name) else None
+    if not isinstance(text, str):
+        return None
+    description, body = _split(path, text)
+    return Prompt(name, body.strip(), description, prefix)
 
 
 def _split(path: Path, text: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from oulipoly_engine.config.packages_file import load_lock
 from oulipoly_engine.paths import Paths
 
 _FILES = {  # below the folder of the type
@@ -22,4 +23,8 @@ def find_resources(paths: Paths, kind: str) -> Mapping[str, Path]:
     for pattern in _FILES[kind]:
         for path in sorted(folder.glob(pattern)) if folder.is_dir() else ():
             places.setdefault(path.stem if path.parent == folder else path.parent.name, path)
+    for package, installed in load_lock(paths.packages).packages.items():
+        for part in installed.parts:
+            if part.kind == f"{kind}s" and not part.problem:
+                places[f"{package}:{part.name}"] = paths.packages / installed.digest / part.path
     return places

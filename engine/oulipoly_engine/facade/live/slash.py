@@ -89,10 +89,16 @@ class SlashCommands:
         return Known(self.read_prompts(), tuple(CliCommand(*command) for command in commands))
 
     def read_prompts(self) -> tuple[Prompt, ...]:
-        """Return the user's prompt files."""
-        from oulipoly_engine.config.prompt_files import read_prompts  # noqa: PLC0415 - only a slash needs them
+        """Return the user's prompt files, and then those of packages."""
+        # ruff: noqa: PLC0415 - only a slash needs them
+        from oulipoly_engine.config.prompt_files import read_prompt, read_prompts
+        from oulipoly_engine.service.packages.resources import enabled_resources
 
-        return read_prompts(self._home.paths)
+        paths = self._home.paths
+        entries = self._home.files.settings().prompts
+        brought = enabled_resources(paths.packages, "prompts", entries)
+        prompts = (read_prompt(each.name, each.path, each.package) for each in brought)
+        return (*read_prompts(paths, entries), *(prompt for prompt in prompts if prompt is not None))
 
     def judge(self, identity: str, text: str) -> Line:
         """Return what a line of a session is; nothing is read for one without a slash."""
@@ -114,7 +120,7 @@ class SlashCommands:
         return Outcome((*(f"{name:{widest}}  {summary}".rstrip() for name, summary in rows), "//NAME sends /NAME"))
 
     def _tell_settings(self, _: _Asked) -> Outcome:
-        from oulipoly_engine.config.show import as_text, effective  # noqa: PLC0415 - 100 ms, only this needs it
+        from oulipoly_engine.config.show import as_text, effective
 
         settings = {"settings": effective(self._home.paths)["settings"]}
         return Outcome((*as_text(settings).splitlines(), "`agents config set KEY VALUE` changes them"))
@@ -182,7 +188,7 @@ class SlashCommands:
         return Outcome((replies[-1] if replies else "nothing was answered yet",))
 
     def _export(self, asked: _Asked) -> Outcome:
-        from oulipoly_engine.facade.sessions.values import ExportOptions  # noqa: PLC0415 - only this needs it
+        from oulipoly_engine.facade.sessions.values import ExportOptions
 
         if len(asked.order.words) < len(asked.order.slash.arguments):
             raise asked.refuse_short()

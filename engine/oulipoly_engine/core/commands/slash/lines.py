@@ -1,6 +1,7 @@
 """What a line of a live session is: a message, or a command of ours, of its CLI, or of a prompt file. Pure.
 
-    /name words   a command: ours, a prompt file's or the CLI's, in this order; an unknown name is refused, never sent
+    /name words   a command: ours, a prompt file's, a package's prompt or the CLI's, in this order; an unknown name is
+                  refused, never sent
     //name        the message `/name`
     anything else a message
 
@@ -29,6 +30,7 @@ class Prompt(NamedTuple):
     name: str
     text: str
     description: str = ""
+    prefix: str = "prompt"  # of its long name; of a package's prompt the package
 
     def fill(self, words: str) -> str:
         """Return the message: `$ARGUMENTS` and `$1` to `$9` are replaced, `$$1` stays `$1`; else words go behind it."""
@@ -82,7 +84,6 @@ class Refusal(NamedTuple):
 
 Line = Message | Order | Refusal
 Entry = Slash | Prompt | CliCommand
-_PREFIXES = {Prompt: "prompt", CliCommand: "cli"}
 _NOTHING = Known()
 
 
@@ -128,7 +129,8 @@ def map_names(known: Known) -> Mapping[str, Entry]:
     for entry in others:
         names.setdefault(entry.name, entry)
     for entry in others:
-        names.setdefault(f"{_PREFIXES[type(entry)]}:{entry.name}", entry)
+        prefix = entry.prefix if isinstance(entry, Prompt) else "cli"
+        names.setdefault(f"{prefix}:{entry.name}", entry)
     return names
 
 
