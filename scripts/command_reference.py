@@ -50,7 +50,7 @@ _KINDS = {  # what a parser calls a value, and what can be offered for it
 }
 _PLACES = {  # what else can be offered for an argument
     ("session export", "format"): ["canonical-jsonl", "markdown", "html"],
-    ("config edit", "file"): ["config", "providers", "sessions", "app"],
+    ("config edit", "file"): ["config", "providers", "sessions", "app", "project"],
     ("config schema", "file"): [*schema_titles()],
     ("config get", "key"): _SETTINGS,
     ("config set", "key"): _SETTINGS,

@@ -37,7 +37,9 @@ def run(arguments: Sequence[str], settings: Sequence[str] = ()) -> int:
     try:
         paths = with_options(from_environment(), settings)
         if settings:
-            _is_read_only(paths, arguments)  # raises where one of them is no setting
+            from oulipoly_engine.facade.configuration import refuse_wrong_options  # noqa: PLC0415 - only where it is given
+
+            refuse_wrong_options(paths, find_app_faults=find_app_faults)
     except UsageInvalid as error:
         return diagnostics.fail(error)
     if "--linear" in arguments:
@@ -104,8 +106,13 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     themes: list[Any] = []
     warnings: list[str] = []
     own = paths.config / "app.toml"
-    if paths.above.says_anything or own.exists() or (paths.config / "themes").is_dir():
-        from oulipoly_engine.facade.configuration import read_app, read_themes  # noqa: PLC0415 - only where there is one
+    places = (own, paths.settings, paths.config / "themes")
+    if paths.above.says_anything or any(place.exists() for place in places):
+        from oulipoly_engine.facade.configuration import (  # noqa: PLC0415 - only where there is one
+            locate_app_fault,
+            read_app,
+            read_themes,
+        )
         from oulipoly_tui.base import own_files  # noqa: PLC0415 - with the app
         from oulipoly_tui.widgets import theming  # noqa: PLC0415 - Textual
 
@@ -115,7 +122,7 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
         faults = tuple(own_files.find_faults(found, looks.value))
         broken = {file for file, _fault in faults}
         themes = [theming.from_file(one) for one in looks.value if f"themes/{one.name}.toml" not in broken]
-        warnings += [f"{file.rpartition('/')[2]}: {fault.message}" for file, fault in faults]
+        warnings += [f"{locate_app_fault(paths, file, fault).file.name}: {fault.message}" for file, fault in faults]
     theme = saved.get("theme")
     chosen = theme if isinstance(theme, str) else None
     quiet = "--no-anim" in arguments or bool(os.environ.get("SESSIONNAME", "").startswith("RDP"))

@@ -79,6 +79,10 @@ def _dispatch(arguments: list[str], pane: Pane | None, find_app_faults: FindAppF
         settings=options.set,
     )
     try:
+        if options.set:
+            from oulipoly_engine.facade.configuration import refuse_wrong_options  # noqa: PLC0415 - 20 ms, only for it
+
+            refuse_wrong_options(context.paths, context.models_dir, find_app_faults)
         return _run(context, options, name, rest)
     except Exception as error:
         context.explain(error)

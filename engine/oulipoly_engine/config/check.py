@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.config import agent_files, app_file, load, prices_file, small_files
+from oulipoly_engine.config import agent_files, app_file, layers, load, prices_file, small_files
 from oulipoly_engine.config.base import mask
 from oulipoly_engine.config.base.app_settings import AppSettings, ThemeFile
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
@@ -44,7 +44,7 @@ def check(
     settings = small_files.read_settings(paths)
     runtimes = small_files.read_runtimes(paths)
     known = _names_in(paths.providers)
-    return (
+    problems = (
         *accounts.problems,
         *_locate_faults(paths.providers, _account_faults(accounts.value, which), in_tables=True),
         *_odd_entries(models_dir or paths.models, ".toml", "model"),
@@ -54,12 +54,39 @@ def check(
         *sessions.problems,
         *_locate_faults(paths.sessions, _session_faults(sessions.value, known), in_tables=True),
         *settings.problems,
-        *_locate_faults(paths.settings, _settings_faults(settings.value, known, names)),
+        *locate_above(paths, paths.settings, _settings_faults(settings.value, known, names)),
         *runtimes.problems,
         *_locate_faults(paths.settings, _runtime_faults(accounts.value, runtimes.value, paths.home)),
         *prices_file.read_prices(paths).problems,
         *_app_problems(paths, find_app_faults),
     )
+    return tuple(dict.fromkeys(problems))  # what is wrong with a layer comes with each file that it stands above
+
+
+def find_wrong_option(
+    paths: Paths, models_dir: Path | None = None, find_app_faults: FindAppFaults | None = None
+) -> Problem | None:
+    """Return the first `--set` that names an account, a model or a theme that is not there; None: there is none."""
+    settings = small_files.read_settings(paths).value
+    faults = _settings_faults(settings, _names_in(paths.providers), load.list_models(paths, models_dir))
+    problems = (*locate_above(paths, paths.settings, faults), *_app_problems(paths, find_app_faults))
+    return next((problem for problem in problems if str(problem.file).startswith(layers.OPTION)), None)
+
+
+def locate_above(paths: Paths, path: Path, faults: Iterable[Fault]) -> tuple[Problem, ...]:
+    """Give faults of values in force the place that says them: the file's, or that of the layer above it."""
+    stated = {key: each.source for layer in layers.read_above(paths) for key, each in layer.values.items()}
+    problems: list[Problem] = []
+    for fault in faults:
+        source = stated.get(str(fault.path[0])) if len(fault.path) == 1 else None
+        if source is None:
+            problems += toml_file.read(path).problems([fault])
+            continue
+        file, colon, line = source.rpartition(":")
+        is_file = bool(colon) and line.isdecimal()
+        place, number = (file, int(line)) if is_file else (source, None)
+        problems.append(Problem(fault.level, Path(place), number, str(fault.path[0]), fault.message, fault.fix))
+    return tuple(problems)
 
 
 def _app_problems(paths: Paths, find_app_faults: FindAppFaults | None) -> Iterator[Problem]:
@@ -67,7 +94,7 @@ def _app_problems(paths: Paths, find_app_faults: FindAppFaults | None) -> Iterat
     yield from settings.problems
     yield from themes.problems
     for name, fault in () if find_app_faults is None else find_app_faults(settings.value, themes.value):
-        yield from toml_file.read(paths.config / name).problems([fault])
+        yield from locate_above(paths, paths.config / name, [fault])
 
 
 def _odd_entries(folder: Path, suffix: str, what: str) -> Iterator[Problem]:
@@ -167,6 +194,10 @@ def _session_faults(sessions: Mapping[str, SessionScripts], known: Sequence[str]
 
 def _settings_faults(settings: Settings, known: Sequence[str] | None, models: Sequence[str]) -> Iterator[Fault]:
     account, model = settings.default_provider, settings.diagnostics_model
+    for key in ("default_model", "compaction_model"):
+        name = getattr(settings, key)
+        if name is not None and name not in models:
+            yield Fault((key,), f"there is no model {name!r}", _rename(name, models, "add the model"), Level.WARNING)
     if account is not None and known is not None and account not in known:
         message = f"the account {account!r} is not in providers.toml"
         yield Fault(("default_provider",), message, _rename(account, known, "add it there"))

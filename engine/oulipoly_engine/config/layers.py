@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 SettingsT = TypeVar("SettingsT", "Settings", "AppSettings")
 
+OPTION = "--set "  # begins the source of what the command line says
 PROJECT_FILES = ("settings.json", "settings.toml")  # the first that is there counts
 _SHAPE = Loaded[dict[str, Stated]]
 
@@ -57,7 +59,16 @@ def read_above(paths: Paths) -> Iterator[Layer]:
 
 def find_project_file(folder: Path) -> Path | None:
     """Return the file of settings in a project's folder."""
-    return next((path for name in PROJECT_FILES if (path := folder / name).is_file()), None)
+    # What is no file counts too, and cannot be read: who has put it there believes that it holds.
+    return next((path for name in PROJECT_FILES if _is_there(path := folder / name)), None)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.lstat()
+    except OSError as error:
+        return error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+    return True
 
 
 def mark_project(paths: Paths) -> tuple[str, str, bool] | None:
@@ -77,10 +88,10 @@ def read_project(paths: Paths, folder: Path, path: Path) -> tuple[Loaded[LayerVa
     try:
         raw = read_regular(path)
     except OSError as error:
-        why = error.strerror or str(error)
-        return Loaded(
-            {}, (Problem(Level.WARNING, path, None, "", f"it cannot be read: {why}", "check its rights"),)
-        ), ""
+        is_link = isinstance(error, FileNotFoundError)
+        why = f"the file cannot be read: {'it is a link to nothing' if is_link else error.strerror}"
+        fix = "put a readable file in its place, or remove it"
+        return Loaded({}, (Problem(Level.WARNING, path, None, "", why, fix),)), ""
 
     def parse() -> Loaded[LayerValues]:
         from oulipoly_engine.config.parse import layers
@@ -106,7 +117,7 @@ def _layer_of_texts(paths: Paths, name: LayerName, texts: Mapping[str, str]) -> 
 
         if name == "environment":
             return layers.parse_environment(texts)
-        return layers.parse_texts(texts, "--set ")
+        return layers.parse_texts(texts, OPTION)
 
     loaded = snapshot.read_bytes(paths, name, msgspec.msgpack.encode(sorted(texts.items())), _SHAPE, parse)
     if loaded.problems and name == "command line":

@@ -11,12 +11,13 @@ from oulipoly_engine.config.base.app_settings import PLACEHOLDERS, AppSettings, 
 from oulipoly_engine.config.base.layers import ABOVE
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.config.layers import PROJECT_FILES, find_project_file, read_project
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.paths import PROJECT_FOLDER, find_project
 from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
+    from oulipoly_engine.config.check import FindAppFaults
     from oulipoly_engine.config.migration.migrate import MigrationPlan
     from oulipoly_engine.config.origins import Origin, Origins, Statement
     from oulipoly_engine.paths import Paths
@@ -57,9 +58,11 @@ class Migration(Record):
 class ProjectSettings(Record):
     """The settings of a project, as they are now."""
 
+    folder: Path
     file: Path
     needing_trust: Mapping[str, Any]  # what counts only once a person trusts it, by key
-    digest: str
+    prompts: Mapping[str, str]  # texts of prompt files, which need trust as well, by name
+    digests: tuple[str, ...]  # of what needs trust: the settings, the prompt files
     is_trusted: bool
 
 
@@ -113,16 +116,33 @@ class Configuration(Part):
             return None
         return next((origin for origin in self.origins().settings if origin.key == setting.name), None)
 
+    def find_project_file(self, folder: Path) -> Path | None:
+        """Return the settings of the project around a folder, there or not; None: there is no project."""
+        place = find_project(folder)
+        if place is None:
+            return None
+        return find_project_file(place) or place / PROJECT_FILES[1]
+
     def project(self, folder: Path) -> ProjectSettings:
-        """Return the settings of the project that a folder belongs to. Raises RequestRefused where there are none."""
+        """Return settings and prompts of the project around a folder. Raises RequestRefused where there are none."""
+        from oulipoly_engine.config.prompt_files import read_of_project
+
         place = find_project(folder)
         path = None if place is None else find_project_file(place)
-        if place is None or path is None:
-            files = f"{PROJECT_FOLDER}/settings.toml"
-            raise RequestRefused(f"no project around {folder} has settings of its own: they lie in {files}")
-        loaded, digest = read_project(self._home.paths, place, path)
-        needing = {key: stated.value for key, stated in loaded.value.items() if stated.in_project == "trusted"}
-        return ProjectSettings(path, needing, digest, self._home.paths.above.is_trusted(place, digest))
+        files = read_of_project(place)
+        if place is None or (path is None and not files.texts):
+            where = f"{PROJECT_FOLDER}/settings.toml"
+            raise RequestRefused(f"no project around {folder} has settings of its own: they lie in {where}")
+        needing: Mapping[str, Any] = {}
+        digests: list[str] = []
+        if path is not None:
+            loaded, digest = read_project(self._home.paths, place, path)
+            needing = {key: stated.value for key, stated in loaded.value.items() if stated.in_project == "trusted"}
+            digests += [digest] if needing else []
+        digests += [files.digest] if files.texts else []
+        is_trusted = all(self._home.paths.above.is_trusted(place, digest) for digest in digests)
+        shown = place if path is None else path
+        return ProjectSettings(place, shown, needing, files.texts, tuple(digests), is_trusted)
 
     def trust(self, project: ProjectSettings) -> None:
         """Have a project's settings count, as long as they stay as a person has seen them."""
@@ -130,7 +150,8 @@ class Configuration(Part):
 
         self._home.refuse_if_read_only("trust a project")
         with self._home.lend_store() as store:
-            permissions.allow(store, str(project.file.parent), project.digest, self._home.now())
+            for digest in project.digests:
+                permissions.allow(store, str(project.folder), digest, self._home.now())
 
     def migration(self) -> Migration:
         """Return how files of an older form would be changed; nothing is written. Raises ConfigInvalid."""
@@ -200,6 +221,23 @@ class Configuration(Part):
 
         self._home.refuse_if_read_only("write a configuration")
         write_set_up(self._home.paths, proposed)
+
+
+def refuse_wrong_options(
+    paths: Paths, models_dir: Path | None = None, find_app_faults: FindAppFaults | None = None
+) -> None:
+    """Raise UsageInvalid where `--set` gives what is no setting, no value of it, or the name of nothing."""
+    from oulipoly_engine.config.check import find_wrong_option
+
+    if (problem := find_wrong_option(paths, models_dir, find_app_faults)) is not None:
+        raise UsageInvalid(f"{problem.file}: {problem.message}: {problem.fix}")
+
+
+def locate_app_fault(paths: Paths, name: str, fault: Fault) -> Problem:
+    """Return what the app finds wrong with one of its files, at the place that says it. name: below the folder."""
+    from oulipoly_engine.config.check import locate_above
+
+    return locate_above(paths, paths.config / name, [fault])[0]
 
 
 def is_command(setting: Setting) -> bool:

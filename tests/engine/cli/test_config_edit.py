@@ -14,6 +14,7 @@ import pexpect
 import pytest
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.config.app_file import read_themes
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui import find_app_faults
 
@@ -321,6 +322,31 @@ def test_a_projects_setting_counts_once_it_is_trusted_and_until_that_is_revoked(
     assert "$AGENT_RUNNER_TIE_RULE stands above it" in agents("config", "set", "tie_rule", "fewest-calls").err
 
 
+def test_a_projects_file_is_edited_checked_and_gone_once_it_says_nothing(paths, tmp_path, monkeypatch, editor, capfd):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    file = folder / ".agent-runner" / "settings.toml"
+    assert 0 == main(["config", "path", "--json"])
+    assert json.loads(capfd.readouterr().out)["project"] is None
+
+    editor('echo tie_rul = \'"lowest-use"\' > "$1"')
+    assert 2 == main(["config", "edit", "project"])
+    assert f"{file}:1: tie_rul: there is no setting 'tie_rul'. Fix: write tie_rule" in capfd.readouterr().err
+    editor('printf \'tie_rule = "lowest-use"\\nauto_compaction = false\\n\' > "$1"')
+    assert 0 == main(["config", "edit", "project"])
+    assert "auto_compaction has no effect yet: the folder is not trusted" in capfd.readouterr().err
+    assert 0 == main(["config", "path", "--json"])
+    assert str(file) == json.loads(capfd.readouterr().out)["project"]
+
+    for key in ("auto_compaction", "tie_rule"):
+        assert file.exists()
+        assert 0 == main(["config", "unset", "--project", key])
+    assert not file.exists()
+    assert 0 == main(["account", "undo", "--yes"])
+    assert 'tie_rule = "lowest-use"\n' == file.read_text()
+
+
 def test_what_is_switched_off_and_on_stands_in_a_list_that_comments_survive(paths, tmp_path, monkeypatch, capfd):
     project = tmp_path / "project"
     project.mkdir()
@@ -339,7 +365,10 @@ def test_what_is_switched_off_and_on_stands_in_a_list_that_comments_survive(path
         return [(each["type"], each["name"], each["enabled"], each["layer"]) for each in resources]
 
     agents("config", "disable", "prompts", "review")
+    (paths.config / "themes").mkdir()
+    (paths.config / "themes" / "nord.toml").write_text('primary = "red"\n')
     agents("config", "disable", "theme", "nord")
+    assert () == read_themes(paths).value
     agents("config", "enable", "prompt", "./mine.md")
     assert '# mine\nprompts = ["!review", "' in paths.settings.read_text()
     mine = str(project / "mine.md")

@@ -1,20 +1,24 @@
 """Settings in five layers: the last that has one counts, and a project says only what it may."""
 
 import json
+import os
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from oulipoly_engine.config import app_file, layers, load
 from oulipoly_engine.config.base.app_settings import AppSettings
+from oulipoly_engine.config.check import check
 from oulipoly_engine.config.origins import read_origins
 from oulipoly_engine.config.parse import layers as parsing
 from oulipoly_engine.core.accounts.accounts import Settings
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade.configuration import refuse_wrong_options
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import Above, Paths, above_of, find_project, with_options
 from oulipoly_engine.records import replace
-from oulipoly_tui import split_settings
+from oulipoly_tui import find_app_faults, split_settings
 
 
 @pytest.fixture
@@ -154,10 +158,48 @@ def test_what_has_not_changed_is_read_without_a_schema(paths, project, monkeypat
 def test_nothing_above_and_a_project_that_cannot_be_read_leave_the_defaults(paths, project):
     assert (Settings(), AppSettings()) == (load.load_settings(paths).value, app_file.read(paths).value)
     unreadable = project / "settings.json"
-    for content in (b"\xff\xfe", b"[]", json.dumps({"a" * 99: 1}).encode()):
+    contents = (b"\xff\xfe", b"[]", b"[" * 100_000, json.dumps({"a" * 99: 1}).encode(), b'{"version": 9999}')
+    for content in contents:
         unreadable.write_bytes(content)
         read = load.load_settings(with_above(paths, project=project))
         assert (Settings(), [unreadable]) == (read.value, [each.file for each in read.problems])
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (Path.mkdir, "a folder"),
+        (lambda path: path.symlink_to(path.name), "symbolic links"),
+        (lambda path: path.symlink_to("nowhere"), "a link to nothing"),
+        (lambda path: os.mkfifo(path), "a FIFO"),
+        (lambda path: path.write_bytes(b"") or os.truncate(path, 100 << 20), "more than 4 MB"),
+    ],
+    ids=["folder", "cycle", "link", "fifo", "100 MB"],
+)
+def test_what_stands_in_place_of_a_projects_file_is_told(paths, project, make, expected):
+    make(project / "settings.toml")
+    (problem,) = load.load_settings(with_above(paths, project=project)).problems
+
+    assert project / "settings.toml" == problem.file
+    assert expected in problem.message
+
+
+def test_a_name_of_nothing_is_laid_to_the_layer_that_says_it_and_refused_on_the_command_line(paths, project):
+    paths.settings.write_text('default_provider = "ada"\n')
+    (project / "settings.toml").write_text('\ntheme = "nosuch"\n')
+    variables = {
+        "AGENT_RUNNER_DEFAULT_PROVIDER": "bob",
+        "AGENT_RUNNER_TIE_RUL": "lowest-use",
+        "AGENT_RUNNER_HOMEBREW": "x",
+    }
+    problems = check(with_above(paths, project=project, environment=variables), find_app_faults=find_app_faults)
+
+    named = [("$AGENT_RUNNER_TIE_RUL", None), ("$AGENT_RUNNER_DEFAULT_PROVIDER", None)]
+    assert [*named, (str(project / "settings.toml"), 2)] == [(str(each.file), each.line) for each in problems]
+    for key in ("theme", "default_provider", "default_model"):
+        with pytest.raises(UsageInvalid, match=f"--set {key}: there is no|--set {key}: the account"):
+            refuse_wrong_options(with_above(paths, options={key: "nosuch"}), find_app_faults=find_app_faults)
+    refuse_wrong_options(with_above(paths, options={"theme": "light"}), find_app_faults=find_app_faults)
 
 
 @pytest.mark.parametrize(

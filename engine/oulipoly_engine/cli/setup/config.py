@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.questions import Questions
@@ -60,17 +62,23 @@ def _path(context: Context, prog: str, arguments: list[str]) -> int:
         "config": paths.config,
         "providers": paths.providers,
         "settings": paths.settings,
+        "app": paths.config / "app.toml",
         "sessions": paths.sessions,
         "models": context.models_dir or paths.models,
         "agents": context.agents_dir or paths.agents,
+        "prompts": paths.prompts,
+        "themes": paths.config / "themes",
+        "project": context.engine.configuration.find_project_file(Path.cwd()),
         "data": paths.data,
         "state": paths.state_db,
     }
     if as_json:
-        output.write_json({name: str(path) for name, path in named.items()})
+        output.write_json({name: None if path is None else str(path) for name, path in named.items()})
         return 0
     for name, path in named.items():
-        output.write_line(f"{name:<10}{path}{'' if path.exists() else '  (not there)'}")
+        where = "(this folder is in none)" if path is None else str(path)
+        is_there = path is None or path.exists()
+        output.write_line(f"{name:<10}{where}{'' if is_there else '  (not there)'}")
     return 0
 
 

@@ -136,7 +136,7 @@ def _edit(context: Context, prog: str, arguments: list[str]) -> int:
         nargs="?",
         default="config",
         metavar="NAME",
-        help="config (default), providers, sessions, app, models/NAME or agents/NAME",
+        help="config (default), providers, sessions, app, project, models/NAME or agents/NAME",
     )
     file = parser.parse(arguments).file
     questions = Questions(is_agreed=False)
@@ -154,6 +154,8 @@ def _edit(context: Context, prog: str, arguments: list[str]) -> int:
             if all(problem.level is not Level.ERROR for problem in problems):
                 edited.save()
                 output.write_line(f"wrote {edited.path}")
+                if file == "project":
+                    note_ignored(context)
                 return 0
             if not (questions.can_ask and questions.confirm("Edit again?", is_default=True)):
                 raise ConfigInvalid(f"{edited.path} is as it was: what you wrote has errors")

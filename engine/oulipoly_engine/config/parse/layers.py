@@ -12,7 +12,7 @@ from typing import Any
 
 from oulipoly_engine import variables
 from oulipoly_engine.config.base.layers import LayerValues, Stated
-from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
+from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem, describe_value
 from oulipoly_engine.config.schema.app import AppTable
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.config.schema.fields import Table
@@ -23,6 +23,7 @@ from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.records import replace
 
+_VERSION = 2  # of oxi's settings, whose files say it; ours need not
 _YES_OR_NO = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 
 
@@ -31,10 +32,17 @@ def parse_project(path: Path, raw: bytes | None) -> Loaded[LayerValues]:
     file = _read_json(path, raw) if path.suffix == ".json" else toml_file.read(path, raw)
     if file.failure is not None:
         return Loaded({}, (replace(file.failure, level=Level.WARNING),))
+    version = file.data.get("version", _VERSION)
+    if type(version) is not int or version > _VERSION:
+        message = f"{describe_value(version)} is not a version of it that this program knows: the newest is {_VERSION}"
+        fix = "update the program, or take `version` out where the rest is right"
+        return Loaded({}, file.problems([Fault(("version",), message, fix, Level.WARNING)]))
     lines = {} if path.suffix == ".json" else toml_lines.index(file.text)
     values: dict[str, Stated] = {}
     faults: list[Fault] = []
     for key, value in file.data.items():
+        if key == "version":
+            continue
         known, wrong = _check(key, [value])
         faults += wrong
         if known is not None:
@@ -69,7 +77,18 @@ def parse_environment(environment: Mapping[str, str]) -> Loaded[LayerValues]:
             loaded = parse_texts({rule.name: environment[name]}, "")
             problems += (replace(problem, file=Path(f"${name}")) for problem in loaded.problems)
             values |= {key: replace(stated, source=f"${name}") for key, stated in loaded.value.items()}
-    return Loaded(values, tuple(problems))
+    return Loaded(values, (*problems, *_unknown_variables(environment)))
+
+
+def _unknown_variables(environment: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield the variables that are nearly called like a setting; what else begins so is somebody else's."""
+    keys = [rule.name for _, rule in _all_rules()]
+    for name in environment:
+        key = name.removeprefix(variables.SETTING).lower()
+        if name.startswith(variables.SETTING) and key not in keys and (near := nearest(key, keys)):
+            wanted = f"{variables.SETTING}{near[0].upper()}"
+            message = f"there is no setting of this name (did you mean {wanted}?)"
+            yield Problem(Level.WARNING, Path(f"${name}"), None, "", message, f"rename it to {wanted}")
 
 
 def variable_names(rule: Rule) -> tuple[str, ...]:
@@ -115,9 +134,10 @@ def _read_json(path: Path, raw: bytes | None) -> TomlFile:
     data = path.read_bytes() if raw is None else raw
     try:
         values = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
-        problem = Problem(Level.ERROR, path, line, "", f"the file is not valid JSON: {error}", "correct the text there")
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        problem = Problem(Level.ERROR, path, line, "", f"the file is not valid JSON: {why}", "correct the text there")
         return TomlFile(path, failure=problem)
     if not isinstance(values, dict):
         return TomlFile(

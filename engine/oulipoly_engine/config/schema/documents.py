@@ -13,6 +13,7 @@ from oulipoly_engine.config.schema.accounts import AccountTable
 from oulipoly_engine.config.schema.agents import AgentKeys
 from oulipoly_engine.config.schema.app import AppTable, CommandTable, ThemeTable, ViewTable
 from oulipoly_engine.config.schema.models import ModelTable
+from oulipoly_engine.config.schema.rules import list_rules
 from oulipoly_engine.config.schema.runtimes import RuntimeTable
 from oulipoly_engine.config.schema.settings import PriceTable, ScriptsTable, SettingsTable
 
@@ -23,6 +24,7 @@ _SHAPES: Mapping[str, tuple[str, Any]] = {
     "config": ("config.toml: what holds for every run", SettingsTable),
     "sessions": ("sessions.toml: where the CLIs keep their sessions", dict[str, ScriptsTable]),
     "app": ("app.toml: the full-screen app", AppTable),
+    "project": (".agent-runner/settings.toml: what a project's folder may say of both", None),
     "theme": ("themes/*.toml: themes of your own", ThemeTable),
     "prices": ("prices.toml: what models cost", dict[str, PriceTable]),
     "agent": ("agents/*.md: the keys between the `---` lines", AgentKeys),
@@ -33,6 +35,8 @@ FILES: Mapping[str, str] = {name: title for name, (title, _) in _SHAPES.items()}
 def json_schema(file: str) -> dict[str, Any]:
     """Return the JSON Schema of one of FILES."""
     title, shape = _SHAPES[file]
+    if shape is None:
+        return {"$schema": _DIALECT, **_merge_of_project(), "title": title}
     document = TypeAdapter(shape).json_schema(schema_generator=_Generator)
     if (
         shape is AppTable
@@ -45,6 +49,15 @@ def json_schema(file: str) -> dict[str, Any]:
         runtime = RuntimeTable.model_json_schema(schema_generator=_Generator)
         document["properties"]["runtimes"]["additionalProperties"] = runtime
     return {"$schema": _DIALECT, **document, "title": title}
+
+
+def _merge_of_project() -> dict[str, Any]:
+    """Return the shape of the settings that a project may have, trusted or not."""
+    properties: dict[str, Any] = {}
+    for table in (SettingsTable, AppTable):
+        known = TypeAdapter(table).json_schema(schema_generator=_Generator)["properties"]
+        properties |= {rule.name: known[rule.name] for rule in list_rules(table) if rule.in_project != "never"}
+    return {"type": "object", "properties": properties}
 
 
 class _Generator(GenerateJsonSchema):

@@ -32,6 +32,8 @@ def judge_configuration(
         told = _COMMAND.search(one.fix)
         jump = () if one.line is None else (f"+{one.line}",)
         command = told[1] if told else " ".join(filter(None, (editor, in_shell(*jump, one.file))))
+        if one.file.startswith("$"):  # a variable
+            command = f"unset {one.file[1:]}"
         if one.is_error:
             yield _fail(place, one.text, "what needs this does not start", one.fix, command)
         else:

@@ -75,7 +75,8 @@ class SlashCommands:
 
     def read_known(self, identity: str) -> Known:
         """Return what a session knows beside our own commands."""
-        session_id = self._live.find(identity).session_id
+        session = self._live.find(identity)
+        session_id = session.session_id
         commands: tuple[tuple[str, str], ...] = ()
         after = 0
         with self._home.lend_store_to_read() as store:
@@ -86,19 +87,19 @@ class SlashCommands:
                         commands = event.commands
                 if not after:
                     break
-        return Known(self.read_prompts(), tuple(CliCommand(*command) for command in commands))
+        return Known(self.read_prompts(Path(session.workspace)), tuple(CliCommand(*command) for command in commands))
 
-    def read_prompts(self) -> tuple[Prompt, ...]:
-        """Return the user's prompt files, and then those of packages."""
+    def read_prompts(self, workspace: Path | None = None) -> tuple[Prompt, ...]:
+        """Return the prompt files that are on, and then those of packages. workspace: of the session they are for."""
         # ruff: noqa: PLC0415 - only a slash needs them
-        from oulipoly_engine.config.prompt_files import read_prompt, read_prompts
+        from oulipoly_engine.config import prompt_files, small_files
         from oulipoly_engine.service.packages.resources import enabled_resources
 
-        paths = self._home.paths
-        entries = self._home.files.settings().prompts
+        paths = prompt_files.paths_for(self._home.paths, workspace)
+        entries = small_files.read_settings(paths).value.prompts
         brought = enabled_resources(paths.packages, "prompts", entries)
-        prompts = (read_prompt(each.name, each.path, each.package) for each in brought)
-        return (*read_prompts(paths, entries), *(prompt for prompt in prompts if prompt is not None))
+        prompts = (prompt_files.read_prompt(each.name, each.path, each.package) for each in brought)
+        return (*prompt_files.read_prompts(paths), *(prompt for prompt in prompts if prompt is not None))
 
     def judge(self, identity: str, text: str) -> Line:
         """Return what a line of a session is; nothing is read for one without a slash."""

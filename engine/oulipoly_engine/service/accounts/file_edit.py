@@ -15,13 +15,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from oulipoly_engine.config import app_file
-from oulipoly_engine.config.base.problem import Problem
+from oulipoly_engine.config.base.problem import Level, Problem
 from oulipoly_engine.config.check import check
 from oulipoly_engine.config.edit.write_files import FileChange, read_text, write
+from oulipoly_engine.config.layers import PROJECT_FILES, find_project_file
 from oulipoly_engine.config.model_files import is_name
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import ConfigInvalid, UsageInvalid
-from oulipoly_engine.paths import Paths
+from oulipoly_engine.paths import PROJECT_FOLDER, Paths
 from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.process.user_programs import edit
 from oulipoly_engine.records import replace
@@ -36,7 +37,8 @@ _DAY_S = 86_400.0
 class FileEdit:
     """One file while it is edited; a context, behind which the copy is gone.
 
-    name: "config", "providers", "sessions", "app", "models/NAME" or "agents/NAME". Raises UsageInvalid for another one.
+    name: "config", "providers", "sessions", "app", "project", "models/NAME" or "agents/NAME". Raises UsageInvalid for
+    another one.
     """
 
     def __init__(self, paths: Paths, name: str, models_dir: Path | None = None, agents_dir: Path | None = None) -> None:
@@ -63,6 +65,9 @@ class FileEdit:
         if self.path.parent in self._folders.values():
             (folder_name,) = (name for name, folder in self._folders.items() if folder == self.path.parent)
             self._copy = self._mirror / folder_name / self.path.name
+        if self._is_of_project:
+            self._copy = self._mirror / PROJECT_FOLDER / self.path.name
+            make_folder(self._copy.parent)
         self._copy.unlink(missing_ok=True)
         write_private(self._copy, (self._before or "").encode())
         return self
@@ -90,8 +95,13 @@ class FileEdit:
     def problems(self) -> tuple[Problem, ...]:
         """Return what is wrong with the copy, and what it makes wrong with other files."""
         paths = replace(self._paths, config=self._mirror, cache=None)
+        if self._is_of_project:
+            paths = replace(paths, above=replace(paths.above, project=self._copy.parent))
         found = check(paths, models_dir=paths.models, agents_dir=paths.agents)
         problems = tuple(replace(problem, file=self._real(problem.file)) for problem in found)
+        if self._is_of_project:  # elsewhere it warns alone: a stranger's slip stops nobody, one's own is not written
+            own = [problem for problem in problems if problem.file == self.path]
+            return tuple(replace(problem, level=Level.ERROR) for problem in own)
         return tuple(one for one in problems if one.file == self.path or _text_of(one) not in self._known)
 
     def save(self) -> None:
@@ -113,7 +123,13 @@ class FileEdit:
         folders = self._folders
         return check(replace(paths, cache=None), models_dir=folders["models"], agents_dir=folders["agents"])
 
+    @property
+    def _is_of_project(self) -> bool:
+        return self.path.parent.name == PROJECT_FOLDER
+
     def _real(self, file: Path) -> Path:
+        if file == self._copy:
+            return self.path
         folder = self._folders.get(file.parent.name) if file.parent.parent == self._mirror else None
         if folder is not None:
             return folder / file.name
@@ -124,11 +140,13 @@ class FileEdit:
         return sorted(folder.iterdir()) if folder.is_dir() else []
 
     def _find(self, name: str) -> Path:
+        project = self._paths.above.project or Path.cwd() / PROJECT_FOLDER
         known = {
             "config": self._paths.settings,
             "providers": self._paths.providers,
             "sessions": self._paths.sessions,
             "app": app_file.path_of(self._paths),
+            "project": find_project_file(project) or project / PROJECT_FILES[1],
         }
         folder, slash, stem = name.partition("/")
         if slash and folder in self._folders and is_name(stem):
