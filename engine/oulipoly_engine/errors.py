@@ -176,6 +176,18 @@ class GrantNotFound(RequestRefused, slug="grant-not-found"):
     """Nothing that is allowed has that id."""
 
 
+class ExtensionRefused(RequestRefused, slug="extension-refused"):
+    """An extension does not let something happen, or has failed where it was asked."""
+
+
+class InputHandled(RunnerError, slug="input-handled", exit_code=0):
+    """An extension has taken a message, so that it is not sent; the message is what it says."""
+
+
+class ExtensionNotFound(RequestRefused, slug="extension-not-found"):
+    """There is no extension of that name."""
+
+
 class ServerNotRunning(RequestRefused, slug="server-not-running"):
     """No server of this program runs."""
 

@@ -26,6 +26,7 @@ class Above(Record):
     project: Path | None = None  # the folder of a project's settings
     environment: Mapping[str, str] = {}  # variables that may be settings, by their names
     options: Mapping[str, str] = {}  # what `--set` gives, by key
+    extensions: tuple[Path, ...] = ()  # what `--extension` names
     is_trusted: Callable[[Path, str], bool] = lambda _folder, _digest: False  # by its settings' SHA-256
 
     @property
@@ -73,6 +74,21 @@ class Paths(Record):
     def prompts(self) -> Path:
         """Return the folder of prompt files."""
         return self.config / "prompts"
+
+    @property
+    def extensions(self) -> Path:
+        """Return the folder of extensions."""
+        return self.config / "extensions"
+
+    @property
+    def extension_settings(self) -> Path:
+        """Return the folder of the settings of extensions, `NAME.toml` each."""
+        return self.config / "extension-settings"
+
+    @property
+    def extension_logs(self) -> Path:
+        """Return the folder of the logs of extensions, `NAME.log` each."""
+        return self.data / "logs" / "extensions"
 
     @property
     def state_db(self) -> Path:
@@ -190,8 +206,18 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Paths:
     )
 
 
-def with_options(paths: Paths, given: Sequence[str]) -> Paths:
-    """Return paths with the settings that `--set` gives, each KEY=VALUE. Raises UsageInvalid."""
+def with_options(
+    paths: Paths, given: Sequence[str], extensions: Sequence[Path] = (), *, has_none: bool = False
+) -> Paths:
+    """Return paths with the settings that `--set` gives, each KEY=VALUE. Raises UsageInvalid.
+
+    extensions: that `--extension` names. has_none: there are no extensions, as `--no-extensions` says.
+    """
+    if extensions:
+        named = (*paths.above.extensions, *(path.absolute() for path in extensions))
+        paths = replace(paths, above=replace(paths.above, extensions=named))
+    if has_none:
+        given = (*given, "extensions_enabled=false")
     if not given:
         return paths
     settings: dict[str, str] = {}

@@ -21,8 +21,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.live.lines import LineSplitter
 from oulipoly_engine.core.live.states import TURN_END_EVENTS
+from oulipoly_engine.core.text.lines import LineSplitter
 from oulipoly_engine.core.worktrees.trace import build_trace
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.codex_proto import CodexProtoDriver

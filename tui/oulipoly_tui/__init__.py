@@ -9,16 +9,20 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.facade.configuration import AppSettings, Fault, ThemeFile
 
+_NONE = "--no-extensions"
 APP_OPTIONS = ("--linear", "--read-only", "--no-anim")  # the headless command knows them too, to say what they exclude
 
 
 def split_settings(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return a command line without what `--set` gives at its beginning, and that."""
+    """Return a command line without what `--set` and `--no-extensions` give at its beginning, and that."""
     own = [*arguments]
     settings: list[str] = []
-    while own and (own[0].startswith("--set=") or (own[0] == "--set" and len(own) > 1)):
+    while own and (own[0].startswith("--set=") or own[0] == _NONE or (own[0] == "--set" and len(own) > 1)):
         word = own.pop(0)
-        settings.append(own.pop(0) if word == "--set" else word.partition("=")[2])
+        if word == _NONE:
+            settings.append("extensions_enabled=false")
+        else:
+            settings.append(own.pop(0) if word == "--set" else word.partition("=")[2])
     return own, settings
 
 

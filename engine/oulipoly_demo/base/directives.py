@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-FAILURES = ("429", "quota", "401", "500", "529")
+FAILURES = ("429", "quota", "401", "500", "529", "network")
 _PATTERN = re.compile(r"\[\[([a-z0-9]+)(?::([^\]@]*))?(?:@([\w.-]+))?\]\]")
 _BINARY_DEFAULT = 1024
 _LONGEST_SLEEP_S = 86400.0
@@ -34,6 +34,7 @@ class Directives(NamedTuple):
     sleep_s: float = 0.0
     exit_code: int | None = None
     failure: str | None = None  # one of FAILURES
+    failures: int | None = None  # how often the message fails so in a live session; None: always
     stderr: str | None = None
     big_bytes: int = 0  # answer with this many bytes of text
     binary_bytes: int = 0  # answer with this many bytes that are no text
@@ -46,14 +47,17 @@ class Directives(NamedTuple):
 def parse(prompt: str, account: str = "") -> Directives:
     """Read the directives that apply to `account`.
 
-    `[[sleep:SECONDS]]`, `[[exit:N]]`, `[[429]]`, `[[quota]]`, `[[401]]`, `[[500]]`, `[[529]]`, `[[stderr:TEXT]]`,
-    `[[big:BYTES]]`, `[[bytes]]` or `[[bytes:COUNT]]`, `[[noeol]]`, `[[delegate:AGENT]]`, `[[return:NAME]]`.
+    `[[sleep:SECONDS]]`, `[[exit:N]]`, `[[429]]`, `[[quota]]`, `[[401]]`, `[[500]]`, `[[529]]`, `[[network]]`,
+    `[[stderr:TEXT]]`, `[[big:BYTES]]`, `[[bytes]]` or `[[bytes:COUNT]]`, `[[noeol]]`, `[[delegate:AGENT]]`,
+    `[[return:NAME]]`.
 
     Steps of live sessions: `[[run:COMMAND]]` a command that needs no leave, `[[approve:COMMAND]]` one that does,
     `[[edit:PATH]]` a change that needs leave, `[[ask:QUESTION|OPTION|OPTION]]`, `[[plan:POINT|POINT]]`,
     `[[think:TEXT]]`, `[[stall:SECONDS]]` nothing is said for a while, `[[flood:N]]` the answer in at least N pieces,
     `[[retry]]` the connection is lost once, `[[drift]]` messages that no client knows, `[[die]]` the process ends as if
     it had been killed. Commands are never run; what they print is made up.
+
+    A failure with a number, as `[[429:2]]`, comes so often in a live session; then the message is answered.
 
     An unknown one, or one whose argument is not a number where one is needed, is left in the text.
     """
@@ -98,8 +102,8 @@ def _step(name: str, argument: str | None) -> Step | None:
 
 
 def _effect(name: str, argument: str | None) -> dict[str, Any] | None:
-    if name in FAILURES and argument is None:
-        return {"failure": name}
+    if name in FAILURES:
+        return {"failure": name} | ({} if argument is None else {"failures": int(argument)})
     match name, argument:
         case "noeol", None:
             return {"no_newline": True}

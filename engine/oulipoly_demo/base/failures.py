@@ -18,7 +18,7 @@ class Failure(NamedTuple):
 
     kind: str  # as in directives.FAILURES
     text: str
-    status: int  # HTTP status
+    status: int  # HTTP status; 0: there was no answer
     slug: str  # Claude's word for it in its events
     retried: bool = False  # the CLI says that it tried again before it gave up
 
@@ -37,6 +37,7 @@ _CLAUDE = {
         "authentication_failed",
     ),
     "500": ("API Error: 500 Internal server error. This is a made-up failure of the demo.", 500, "unknown"),
+    "network": ("API Error: Unable to connect to API (ECONNREFUSED)", 0, "unknown"),
     "529": ("API Error: Repeated 529 Overloaded errors. This is a made-up failure of the demo.", 529, "unknown"),
 }
 _CODEX = {
@@ -46,6 +47,7 @@ _CODEX = {
         401,
     ),
     "500": ("We\u2019re currently experiencing high demand, which may cause temporary errors.", 500),
+    "network": ("error sending request for url (http://demo.invalid/v1/responses)", 0),
     "529": ("unexpected status 503 Service Unavailable: made up, url: http://demo.invalid/v1/responses", 503),
 }
 
@@ -63,7 +65,7 @@ def describe(vendor: str, kind: str, tier: Tier, now: float) -> Failure:
         text, status, slug = _CLAUDE[kind]
         return Failure(kind, text, status, slug)
     text, status = _CODEX[kind]
-    return Failure(kind, text, status, "", retried=True)
+    return Failure(kind, text, status, "", retried=kind != "network")
 
 
 def _claude_limit(kind: str, resets_at: float, now: float) -> str:

@@ -15,7 +15,7 @@ from oulipoly_demo.quota.levels import Tokens
 
 _MODES = ("default", "acceptEdits", "bypassPermissions")
 _MODELS = ("demo-sonnet-1", "demo-opus-1", "demo-haiku-1")
-_KINDS = {"429": "rate_limit", "quota": "rate_limit", "500": "server_error", "529": "overloaded"}
+_KINDS = {"429": "rate_limit", "quota": "rate_limit", "500": "server_error", "529": "overloaded", "network": "network"}
 _CONTEXT_TOKENS = 200_000
 _ALLOWED = {"proceed_always": Leave.ALWAYS, "proceed_once": Leave.ONCE}
 

@@ -12,6 +12,7 @@ FAILURES: Mapping[str, Any] = {
     "429": {"responseTooManyFailedAttempts": {"httpStatusCode": 429}},
     "401": {"httpConnectionFailed": {"httpStatusCode": 401}},
     "500": "internalServerError",
+    "network": {"httpConnectionFailed": {"httpStatusCode": None}},
     "529": {"httpConnectionFailed": {"httpStatusCode": 503}},
 }
 

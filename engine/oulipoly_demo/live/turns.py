@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -85,6 +86,7 @@ class Turns(ABC, Generic[RunningT, ConversationT]):
         self.running: RunningT | None = None
         self.queue: list[RunningT] = []
         self._allowed: set[str] = set()  # commands and files that need no leave any more
+        self._asked: Counter[str] = Counter()  # how often each message came
 
     # What comes ------------------------------------------------------------------------------------------------------
     def take(self, running: RunningT) -> None:
@@ -152,6 +154,9 @@ class Turns(ABC, Generic[RunningT, ConversationT]):
             yield from self._drift()
         if asked.sleep_s:
             yield asked.sleep_s
+        self._asked[asked.text] += 1
+        if asked.failures is not None and self._asked[asked.text] > asked.failures:
+            asked = asked._replace(failure=None)
         return turn.refusal(self.context, asked)
 
     def _say(self, prompt: str, asked: Directives, running: RunningT) -> Steps:

@@ -77,6 +77,8 @@ def _dispatch(arguments: list[str], pane: Pane | None, find_app_faults: FindAppF
         pane=pane,
         find_app_faults=find_app_faults,
         settings=options.set,
+        extensions=options.extension,
+        has_no_extensions=options.no_extensions,
     )
     try:
         if options.set:
@@ -116,6 +118,8 @@ def _run(context: Context, options: Namespace, name: str | None, rest: list[str]
             return nouns.run(context.program, command, rest)
         first_steps.require_configuration(context, command, rest)
         return commands.load(command).run(context, command.name, rest)
+    if options.extension:
+        raise UsageInvalid("--extension goes with live sessions: `chat --extension PATH`, or before another command")
     if options.resume is not None:
         return _resume(context, options)
     first_steps.require_configuration(context, arguments=() if options.model is not None else options.words[:1])

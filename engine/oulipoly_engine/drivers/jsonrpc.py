@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from oulipoly_engine.core.live.lines import decode_json
+from oulipoly_engine.core.text.lines import decode_json
 from oulipoly_engine.records import Record, field
 
 TIMED_OUT = -32001

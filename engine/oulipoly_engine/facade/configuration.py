@@ -146,12 +146,12 @@ class Configuration(Part):
 
     def trust(self, project: ProjectSettings) -> None:
         """Have a project's settings count, as long as they stay as a person has seen them."""
-        from oulipoly_engine.store.worktrees import permissions
+        from oulipoly_engine.store.grants import grants
 
         self._home.refuse_if_read_only("trust a project")
         with self._home.lend_store() as store:
             for digest in project.digests:
-                permissions.allow(store, str(project.folder), digest, self._home.now())
+                grants.allow(store, str(project.folder), digest, self._home.now())
 
     def migration(self) -> Migration:
         """Return how files of an older form would be changed; nothing is written. Raises ConfigInvalid."""
@@ -182,7 +182,8 @@ class Configuration(Part):
         """Return the files setting by setting, to be changed."""
         from oulipoly_engine.service.accounts.settings import Settings
 
-        return Settings(self._home.paths, self._home.models_dir, self._home.read_only, self._home.find_app_faults)
+        home = self._home
+        return Settings(home.paths, home.models_dir, home.read_only, home.find_app_faults, home.lend_store)
 
     def list_resources(self, kind: str | None = None) -> tuple[Resource, ...]:
         """Return extensions, skills, prompts and themes, or those of one type. Raises UsageInvalid for no type."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.artifacts import Artifacts
     from oulipoly_engine.facade.checks import Checks
     from oulipoly_engine.facade.configuration import Configuration
+    from oulipoly_engine.facade.extensions.extensions import Extensions
     from oulipoly_engine.facade.live.runtimes import Runtimes
     from oulipoly_engine.facade.live.sessions import LiveSessions
     from oulipoly_engine.facade.live.slash import SlashCommands
@@ -149,6 +150,13 @@ class Engine:
         return Ledger(self._home)
 
     @made_once
+    def extensions(self) -> Extensions:
+        """Return what is asked and ordered about extensions."""
+        from oulipoly_engine.facade.extensions.extensions import Extensions
+
+        return Extensions(self._home)
+
+    @made_once
     def runtimes(self) -> Runtimes:
         """Return what is asked and ordered about the runtimes of live sessions."""
         from oulipoly_engine.facade.live.runtimes import Runtimes
@@ -272,7 +280,7 @@ class Engine:
         """Return what a person has allowed, of every kind."""
         from oulipoly_engine.facade.web.grants import Grants
 
-        return Grants(self._home, self.web, self.worktrees, self.live)
+        return Grants(self._home, self.web, self.live)
 
     @made_once
     def terminals(self) -> Terminals:

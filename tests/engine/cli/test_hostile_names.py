@@ -96,6 +96,10 @@ TOP_LEVEL = {
     "device list": [[], ["--json"], [LINES]],
     "device pair": [["--url", LINES], ["--name", LINES, "--url", LINES, "--json"], ["--scopes", LINES], [LINES]],
     "device revoke": [["d1"], [ACCOUNT, "--json"], [LINES]],
+    "ext disable": [[LINES]],
+    "ext enable": [[LINES], ["--allow", "hostile"]],
+    "ext grants": [[], ["--json"]],
+    "ext list": [[], ["--json"]],
     "grants list": [[], ["--json"], [LINES]],
     "grants revoke": [["d2"], ["d3", "--json"], [LINES]],
     "serve": [["--host", LINES], ["--port", LINES], ["--allow-host", LINES], [LINES]],
@@ -507,7 +511,7 @@ def spoil(state):
                 )
                 for device_id in ("d1", "d2", "d3")
             ),
-            ("INSERT INTO worktree_permissions VALUES (?, ?, ?)", (LINES, LINES, AT)),
+            ("INSERT INTO worktree_permissions VALUES (?, ?, ?, ?)", (LINES, LINES, AT, "")),
             (
                 "INSERT INTO session_chains(chain_id, created_at, last_used_at, model_name) VALUES (?, ?, ?, ?)",
                 (BAD_CHAIN, AT, AT, LINES),

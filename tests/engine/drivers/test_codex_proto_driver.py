@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.live.lines import LineSplitter
+from oulipoly_engine.core.text.lines import LineSplitter
 from oulipoly_engine.drivers.base import NotSupported, Opening, Resolution, ReviewTarget
 from oulipoly_engine.drivers.codex_proto import CodexProtoDriver
 

@@ -129,9 +129,9 @@ def test_a_page_sends_a_device_to_its_confirmation_first(engine, browse, reposit
 KILLED = """
 import os, signal, sys
 from oulipoly_engine.facade.engine import Engine
-from oulipoly_engine.store.worktrees import permissions
+from oulipoly_engine.store.grants import grants
 
-permissions.allow = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+grants.allow = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 Engine().live.answer(sys.argv[1], "approve")
 """
 

@@ -68,6 +68,7 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("serve", "web.serve", _WORK),
     Subcommand("device", "", _WORK, verbs="pair, list, confirm, revoke the phones that may use the server"),
     Subcommand("grants", "", _WORK, verbs="list, revoke what you have allowed: devices, commands, sessions"),
+    Subcommand("ext", "", _WORK, verbs="list, enable, disable extensions; grants: what they are allowed"),
     *(Subcommand(verb, "worktrees.changes", _BRANCHES) for verb in _OF_BRANCHES),
     Subcommand("quota", "", _ACCOUNTS, verbs="show, check, forecast"),
     Subcommand("account", "", _ACCOUNTS, verbs="add, list, show, log in, rename, remove, drain … accounts"),
@@ -112,6 +113,7 @@ SUBCOMMANDS = (  # in each section the most used first
     *_verbs("worktree list remove restore prune allow", "worktrees.worktree"),
     *_verbs("device list pair link confirm revoke", "web.device"),
     *_verbs("grants list revoke", "web.grants"),
+    *_verbs("ext list enable disable grants", "extensions.ext"),
     #
     Subcommand("terminal new", "terminals", older=("terminal",)),
     Subcommand("terminal list", "terminals", older=("terminals",)),

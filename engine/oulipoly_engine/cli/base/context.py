@@ -58,9 +58,12 @@ class Context:
         pane: Pane | None = None,
         find_app_faults: FindAppFaults | None = None,
         settings: Sequence[str] = (),
+        extensions: Sequence[Path] = (),
+        *,
+        has_no_extensions: bool = False,
     ) -> None:
         self.program = program
-        self.paths = with_options(paths or from_environment(), settings)
+        self.paths = with_options(paths or from_environment(), settings, extensions, has_none=has_no_extensions)
         self.clock = clock or SystemClock()
         self.models_dir, self.agents_dir = models_dir, agents_dir
         self.pane = pane  # None: a terminal takes the whole of ours
@@ -93,6 +96,10 @@ class Context:
             find_app_faults=self.find_app_faults,
         )
         return Engine(surroundings)
+
+    def add_extensions(self, extensions: Sequence[Path], *, has_none: bool) -> None:
+        """Have this start use extensions that a command names, or none; before the engine is asked for."""
+        self.paths = with_options(self.paths, (), extensions, has_none=has_none)
 
     def explain(self, error: Exception) -> None:
         """Raise StoreDamaged where what looks like a mistake of ours comes from what lies in the state file."""

@@ -30,6 +30,8 @@ _TAKES_VALUE = frozenset(
         "-i",
         "--input",
         "--set",
+        "-e",
+        "--extension",
         "--models-dir",
         "--agents-dir",
         "--timeout",
@@ -199,6 +201,10 @@ def top_level(program: str) -> Parser:
         metavar="KEY=VALUE",
         help="a setting for this once, above every file; repeatable",
     )
+    other.add_argument(
+        "-e", "--extension", action="append", type=path, default=[], metavar="PATH", help="an extension for this once"
+    )
+    other.add_argument("--no-extensions", action="store_true", help="leave out all extensions")
     scripts = parser.add_argument_group("for scripts")
     scripts.add_argument("--json", action="store_true", help="with --usage: print one JSON document")
     scripts.add_argument(

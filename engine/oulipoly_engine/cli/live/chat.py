@@ -25,7 +25,7 @@ from oulipoly_engine.core.live.launch.cli_options import (
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.text.columns import plain
-from oulipoly_engine.errors import RunnerError, UsageInvalid
+from oulipoly_engine.errors import InputHandled, RunnerError, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.base.own_process import parent_invocation
 from oulipoly_engine.facade.live.sessions import NewSession
@@ -54,6 +54,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     """Answer a prompt, or talk line by line."""
     options = _parser(context, name).parse(arguments)
     _refuse(options)
+    context.add_extensions(options.extension, has_none=options.no_extensions)
     questions = Questions(is_agreed=False)
     if options.interactive and not questions.can_ask:
         raise UsageInvalid("--interactive needs a terminal: give a prompt instead, or pipe one in")
@@ -61,6 +62,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     is_loop = options.interactive or (prompt is None and questions.can_ask and _may_loop(options))
     if prompt is None and not is_loop:
         raise UsageInvalid("no prompt: name one, pipe one in, or run it in a terminal without --print and --mode json")
+    _ask_rights(context, options, questions if is_loop else None)
     with _session(context, options) as (session, why):
         if options.mode == "text" and not options.print:
             diagnostics.note(f"session {session.session_id[:8]} on {plain(session.runtime_id)}: {plain(why)}")
@@ -70,6 +72,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
             code = Loop(context, questions, options.timeout).run(session, prompt)
         else:
             code = _answer(context, options, session, why, prompt or "")
+    context.engine.extensions.close()
     context.engine.sessions.transcripts.finish_files()  # its session file is whole when the command ends
     return code
 
@@ -92,7 +95,11 @@ def _parser(context: Context, name: str) -> Parser:
     how.add_argument("--tools", metavar="A,B", help="these of its CLI's tools and no others")
     how.add_argument("--append-system-prompt", type=path, metavar="FILE", help="put its text behind the CLI's own")
     how.add_argument("--profile", choices=PROFILES, help=f"what it may do unasked (default: {OF_NEW_SESSIONS})")
-    how.add_argument("-e", "--extension", action="append", default=[], metavar="PATH", help="there are none yet")
+    how.add_argument(
+        "-e", "--extension", action="append", default=[], type=path, metavar="PATH", help="use an extension"
+    )
+    how.add_argument("--allow", action="store_true", help="allow what these extensions ask for")
+    how.add_argument("--no-extensions", action="store_true", help="leave out all extensions")
     how.add_argument("--timeout", type=seconds, metavar="SECONDS", help="interrupt a turn that takes longer")
     shown = parser.add_argument_group("what is shown")
     shown.add_argument("-i", "--interactive", action="store_true", help="talk line by line, also behind a prompt")
@@ -103,8 +110,8 @@ def _parser(context: Context, name: str) -> Parser:
 
 def _refuse(options: Namespace) -> None:
     """Refuse what does not go together."""
-    if options.extension:
-        raise UsageInvalid("there are no extensions yet: leave out --extension")
+    if options.allow and not options.extension:
+        raise UsageInvalid("--allow is for what --extension names: `ext enable NAME --allow` is for others")
     if options.interactive and (options.print or options.mode == "json"):
         other = "--print" if options.print else "--mode json"
         raise UsageInvalid(f"{other} is for one prompt: leave it out, or --interactive")
@@ -113,6 +120,24 @@ def _refuse(options: Namespace) -> None:
     given = next((word for name, word in _OF_BEGINNINGS.items() if options.goes_on and getattr(options, name)), "")
     if given:
         raise UsageInvalid(f"{given} is for a new session: leave it out, or --continue")
+
+
+def _ask_rights(context: Context, options: Namespace, questions: Questions | None) -> None:
+    """Have a person say what extensions may do that nobody was asked about yet. questions: None: nobody is there."""
+    extensions = context.engine.extensions
+    for status in extensions.questions():
+        name = plain(status.installed.name)
+        if options.allow and status.installed.source == "option":
+            extensions.allow(status)
+        elif questions is None:
+            diagnostics.note(f"the extension {name} waits for your word: `agents ext enable {name}` asks")
+        else:
+            from oulipoly_engine.cli.base.extension_questions import ask  # noqa: PLC0415 - few chats have to ask
+
+            (extensions.allow if ask(questions, status) else extensions.refuse)(status)
+    for status in () if options.extension == [] else extensions.list():
+        if status.installed.source == "option" and status.reason:
+            diagnostics.note(f"Warning: extension {plain(status.installed.name)}: {plain(status.reason)}")
 
 
 def _may_loop(options: Namespace) -> bool:
@@ -176,7 +201,13 @@ def _answer(context: Context, options: Namespace, session: LiveSession, why: str
         place = {"runtime_id": session.runtime_id, "account": session.account, "why": why}
         output.write_json({"type": "chat_started", **about, **place}, pretty=False)
     turns = Turns(context.engine.live, Printer("answer" if options.print else options.mode), options.timeout, None)
-    result = turns.send(session.session_id, prompt)
+    try:
+        result = turns.send(session.session_id, prompt)
+    except RunnerError as error:
+        if error.slug != InputHandled.slug or is_json:
+            raise
+        output.write_line(error.message)
+        return 0
     if is_json:
         end = result_json(context.program, result, session)
         if options.no_session:

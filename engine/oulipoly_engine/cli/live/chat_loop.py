@@ -19,7 +19,7 @@ from oulipoly_engine.core.live.events import Question
 from oulipoly_engine.core.live.requests import RequestStale
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession
 from oulipoly_engine.core.text.columns import plain
-from oulipoly_engine.errors import Declined, Interrupted, RunnerError, UsageInvalid
+from oulipoly_engine.errors import Declined, InputHandled, Interrupted, RunnerError, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.records import replace
 
@@ -83,7 +83,10 @@ class Loop:
                 raise
             diagnostics.note("the turn goes on; `/interrupt` ends it")
         except RunnerError as error:
-            diagnostics.fail(error)
+            if error.slug == InputHandled.slug:
+                output.write_line(error.message)
+            else:
+                diagnostics.fail(error)
 
     def _take(self, line: str) -> None:
         slash = self._context.engine.slash

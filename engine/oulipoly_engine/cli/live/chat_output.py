@@ -12,6 +12,8 @@ from oulipoly_engine.facade import diagnostics, output
 # text: the agent's words on stdout as they come, what it does on stderr. answer: nothing but why nothing comes of it.
 Form = Literal["text", "answer", "json"]
 
+_STOP = "Ctrl-C"  # what ends a turn here
+
 
 class Printer:
     """Prints the events of a turn, each once and in order, but for items that are not whole."""
@@ -26,7 +28,7 @@ class Printer:
     def take(self, numbered: ev.Numbered) -> bool:
         """Print an event; returns whether no more is to be heard before a person has answered."""
         if self.form == "answer":
-            return watch(until_asked=False)(numbered)
+            return watch(until_asked=False, stop=_STOP)(numbered)
         event = numbered.event
         is_question = isinstance(event, ev.RequestOpened) and event.kind != "other"
         if self.form == "json":
@@ -59,7 +61,7 @@ class Printer:
             case ev.ItemEnded(item=item) if item.kind == "user_message":
                 pass
             case _:
-                if line := describe(event):
+                if line := describe(event, _STOP):
                     if self._open and output.is_terminal():
                         self._end_line()
                     diagnostics.note(line)

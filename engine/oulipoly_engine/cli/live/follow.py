@@ -8,6 +8,7 @@ from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.requests import describe_end
+from oulipoly_engine.core.live.retry import describe_retry
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.facade import output
 
@@ -107,8 +108,8 @@ class _Lines:
                     output.write_block(line + "\n")
 
 
-def describe(event: ev.AnyEvent) -> str:
-    """Return an event as people read it; empty: it is not for them."""
+def describe(event: ev.AnyEvent, stop: str = "") -> str:
+    """Return an event as people read it; empty: it is not for them. stop: what ends a turn here."""
     match event:
         case ev.ItemStarted(item=item) if item.untaken:
             return f"{_name_speaker(item)} ({item.untaken}): {_indent(item.text)}"
@@ -128,7 +129,7 @@ def describe(event: ev.AnyEvent) -> str:
         case ev.SessionFailed() | ev.SessionClosed():
             return f"[the session's process: {plain(event.reason)}, {plain(event.message)}]"
         case ev.TurnRetrying():
-            return f"[tries again: {plain(event.message)}]"
+            return f"[{describe_retry(event, stop)}]"
         case ev.ControlChanged():
             return f"[{plain(ev.describe_control(event))}]"
         case ev.Notice():

@@ -25,15 +25,18 @@ _EXIT_CODES = {
 }
 
 
-def watch(*, until_asked: bool) -> Callable[[ev.Numbered], bool]:
-    """Return what tells on stderr why nothing comes of a turn. until_asked: a request ends the wait for it."""
+def watch(*, until_asked: bool, stop: str = "") -> Callable[[ev.Numbered], bool]:
+    """Return what tells on stderr why nothing comes of a turn.
+
+    until_asked: a request ends the wait for it. stop: what ends the turn here.
+    """
 
     def look(numbered: ev.Numbered) -> bool:
         event = numbered.event
         is_request = isinstance(event, ev.RequestOpened) and event.kind != "other"
         is_silence = isinstance(event, ev.Notice) and event.code == "silent"
         if is_request or is_silence or isinstance(event, ev.TurnRetrying):
-            diagnostics.note(describe(event))
+            diagnostics.note(describe(event, stop))
         return is_request and until_asked
 
     return look

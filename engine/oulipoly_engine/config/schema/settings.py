@@ -138,8 +138,8 @@ class SettingsTable(Table):
     extension_timeout_seconds: AboveZero = Field(
         5.0, description="How long a call of an extension may take before it counts as failed."
     )
-    retry_attempts: Annotated[int, Field(ge=1, le=100)] = Field(
-        3, description="How often in all a turn is tried that has failed before it began; 1: never again."
+    retry_attempts: Annotated[int, Field(ge=0, le=100)] = Field(
+        3, description="How often a turn is tried again that has failed before anything of it came; 0: never."
     )
     retry_base_ms: Count = Field(1000, description="How long the first pause before that is; each one after is twice.")
     retry_cap_ms: Count = Field(30_000, description="How long such a pause may become.")

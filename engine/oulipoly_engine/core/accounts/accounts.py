@@ -223,7 +223,7 @@ class Settings(Record):
     prompts: tuple[str, ...] = ()
     themes: tuple[str, ...] = ()
     extension_timeout_seconds: float = 5.0
-    retry_attempts: int = 3  # in all, the first one counted
+    retry_attempts: int = 3  # after the first one
     retry_base_ms: int = 1000
     retry_cap_ms: int = 30_000
     telemetry: bool = False  # into a file of the user's own

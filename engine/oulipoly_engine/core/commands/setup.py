@@ -5,6 +5,7 @@ from __future__ import annotations
 from oulipoly_engine.core.commands.command import Argument, destroys, reads, writes
 
 _FILE, _KEY = Argument("file"), Argument("key")
+_EXTENSION = Argument("extension")
 _RESOURCE = (Argument("type"), Argument("name"))
 
 COMMANDS = (
@@ -95,4 +96,26 @@ COMMANDS = (
         (Argument("package"),),
         synonyms=("remove package",),
     ),
+    reads(
+        "ext list",
+        "extensions",
+        "list extensions: their states, what they may do, what they cost",
+        synonyms=("plugins", "add-ons", "permissions", "hooks"),
+    ),
+    writes(
+        "ext enable",
+        "enable extension",
+        "switch an extension on, and allow what it asks for",
+        (_EXTENSION,),
+        ("allow extension", "trust extension", "install plugin"),
+    ),
+    writes(
+        "ext disable",
+        "disable extension",
+        "switch an extension off; what was allowed stays",
+        (_EXTENSION,),
+        ("switch off plugin", "remove plugin"),
+    ),
+    reads("ext grants", "rights of extensions", "list what extensions are allowed"),
+    writes("ext run", "run extension's command", "run a slash command of an extension", scope="operate"),
 )

@@ -28,5 +28,6 @@ HOOKS: Mapping[str, Sort] = {
     "tool_used": "observer",
     "settings_changed": "observer",
     "error": "observer",
+    "event": "observer",  # what extensions tell each other
 }
 OBSERVERS = tuple(name for name, sort in HOOKS.items() if sort == "observer")  # topics of the outbox

@@ -195,11 +195,16 @@ class TurnEnded(Event, tag="turn_ended"):
 
 
 class TurnRetrying(Event, tag="turn_retrying"):
-    """The CLI tries again by itself."""
+    """A turn that has failed is tried again: by its CLI by itself, or by us after a pause (`core/live/retry.py`)."""
 
     message: str
     code: str = ""
     turn_id: str = ""
+    attempt: int = 0  # of ours, from 1
+    attempts: int = 0  # that there are at most; 0: the CLI does it
+    delay_ms: int = 0
+    cause: str = ""  # network, rate_limit, timeout, server_error
+    is_asked: bool = False  # the vendor has asked for that pause
 
 
 class ItemStarted(Event, tag="item_started"):

@@ -98,7 +98,7 @@ class Turn(Record):
     ended_at: datetime | None = None
 
 
-Origin = Literal["live", "setup", "worktree", "device"]  # who asks; later releases know more
+Origin = Literal["live", "setup", "worktree", "device", "extension"]  # who asks; later releases know more
 
 
 class Asker(Record):
@@ -115,6 +115,7 @@ ASKERS: Mapping[str, Asker] = {  # by origins; what a yes allows is noted in `fa
     "setup": Asker("the set-up", timedelta(days=1), hears_reasons=True),
     "worktree": Asker("a repository", timedelta(days=7), "worktree allow"),
     "device": Asker("a device", timedelta(minutes=15), "device confirm", hears_devices=False),
+    "extension": Asker("an extension", timedelta(days=7), "ext enable", hears_devices=False),
 }
 
 

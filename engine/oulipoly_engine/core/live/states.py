@@ -14,6 +14,8 @@ TURN: Mapping[tuple[str, str], str] = {
     ("starting", "interrupt"): "interrupted",
     ("starting", "block"): "blocked",
     ("starting", "complete"): "completed",  # a turn so short that its end came first
+    ("starting", "wait"): "starting",  # it has failed before it began, and is sent again
+    ("running", "wait"): "starting",
     ("running", "begin"): "running",
     ("running", "complete"): "completed",
     ("running", "fail"): "failed",

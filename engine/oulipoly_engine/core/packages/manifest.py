@@ -136,11 +136,3 @@ def _expand(kind: Kind, place: str, files: Sequence[str]) -> Iterator[Part]:
 def _of_folder(kind: Kind, path: str, file: str) -> Part:
     folder = path.removesuffix(file).rstrip("/")
     return Part(kind, part_name(PurePosixPath(folder).name), folder)
-
-
-def read_extension(table: Mapping[str, Any]) -> extension.Manifest:
-    """Return what an extension of the package declares. Raises PackageRefused, which names the field."""
-    try:
-        return msgspec.convert(table, prepare(extension.Manifest))
-    except msgspec.ValidationError as error:
-        raise PackageRefused(f"{extension.FILE} cannot be used: {error}") from error

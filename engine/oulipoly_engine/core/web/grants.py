@@ -1,13 +1,14 @@
 """What a person has allowed, of every kind, in one form; each is kept where it was allowed. Pure.
 
-| kind     | subject        | right                      | kept as                                      |
-|----------|----------------|----------------------------|----------------------------------------------|
-| device   | its name       | its scopes                 | the device                                   |
-| link     | its name       | its scopes                 | the same                                     |
-| commands | the repository | its commands, by a digest  | the permission of `worktree allow`           |
-| project  | the folder     | its settings, by a digest  | the permission of `config trust`             |
-| approval | the session    | what its CLI asks no more  | the answer "for the session" of a request    |
-| profile  | the session    | what it may do unasked     | the options that the session is opened with  |
+| kind      | subject        | right                      | kept as                                      |
+|-----------|----------------|----------------------------|----------------------------------------------|
+| device    | its name       | its scopes                 | the device                                   |
+| link      | its name       | its scopes                 | the same                                     |
+| commands  | the repository | its commands, by a digest  | the permission of `worktree allow`           |
+| project   | the folder     | its settings, by a digest  | the permission of `config trust`             |
+| extension | its name       | one right, by a digest     | the same, for its files as they are          |
+| approval  | the session    | what its CLI asks no more  | the answer "for the session" of a request    |
+| profile   | the session    | what it may do unasked     | the options that the session is opened with  |
 
 A table of grants beside these would say each a second time: a device is its token, an approval and a profile end with
 what has them, and a right that stood in two places could be withdrawn in one.
@@ -21,6 +22,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.extensions.installed import SUBJECT_PREFIX, describe_right
 from oulipoly_engine.core.live.permissions import read_profile
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession
 from oulipoly_engine.core.web.devices import Device
@@ -28,12 +30,13 @@ from oulipoly_engine.core.worktrees.setup_file import NAME
 from oulipoly_engine.paths import PROJECT_FOLDER
 from oulipoly_engine.records import Record
 
-Kind = Literal["device", "link", "commands", "project", "approval", "profile"]
+Kind = Literal["device", "link", "commands", "project", "extension", "approval", "profile"]
 REVOKING: Mapping[Kind, str] = {
     "device": "shuts it out at once; it has to be paired anew",
     "link": "makes it worthless at once",
     "commands": "they run no more until they are allowed again",
     "project": "its settings count no more, until they are trusted again",
+    "extension": "counts at its next call; `ext enable` asks for it again",
     "approval": "ends the session's process; the next one asks again",
     "profile": "ends the session's process; the next one asks first",
 }
@@ -63,13 +66,17 @@ def grant_of_device(device: Device) -> Grant:
     return Grant(device.device_id, kind, device.name, ", ".join(device.scopes), device.created_at)
 
 
-def grant_by_digest(folder: str, digest: str, allowed_at: datetime) -> Grant:
+def grant_by_digest(folder: str, digest: str, allowed_at: datetime, right: str = "") -> Grant:
     """Return what stands in the files of a folder and is allowed as it is: a repository's commands, settings.
 
-    folder: git's own of a repository, or that of a project's settings.
+    folder: git's own of a repository, or that of a project's settings; of an extension its subject.
+    right: an extension's; others have none.
     """
-    words = f"{folder}\0{digest}".encode("utf-8", "surrogatepass")
+    words = (f"{folder}\0{digest}\0{right}" if right else f"{folder}\0{digest}").encode("utf-8", "surrogatepass")
     grant_id = hashlib.sha256(words).hexdigest()[:_ID_DIGITS]
+    if right:
+        name = folder.removeprefix(SUBJECT_PREFIX)
+        return Grant(grant_id, "extension", name, describe_right(right), allowed_at, digest)
     if folder.endswith(f"/{PROJECT_FOLDER}"):
         project = folder.removesuffix(f"/{PROJECT_FOLDER}")
         return Grant(grant_id, "project", project, f"have what its {PROJECT_FOLDER} sets count", allowed_at, digest)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from oulipoly_engine.core.live import failures
-from oulipoly_engine.core.live.lines import decode_json
 from oulipoly_engine.core.runs.invocations import Category
 from oulipoly_engine.core.runs.vendor_text import match_sentence
+from oulipoly_engine.core.text.lines import decode_json
 from oulipoly_engine.drivers.json_values import mapping, text_of
 from oulipoly_engine.drivers.jsonrpc import Failure
 

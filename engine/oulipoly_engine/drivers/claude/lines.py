@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from oulipoly_engine.core.live.lines import decode_json
+from oulipoly_engine.core.text.lines import decode_json
 from oulipoly_engine.drivers.json_values import Json, without_halves
 
 

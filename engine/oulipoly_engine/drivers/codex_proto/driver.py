@@ -20,7 +20,7 @@ from oulipoly_engine.core.live.events import (
     SessionOpened,
     TurnEnd,
 )
-from oulipoly_engine.core.live.lines import decode_json
+from oulipoly_engine.core.text.lines import decode_json
 from oulipoly_engine.core.text.redact import redact_beginning
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening, Resolution
 from oulipoly_engine.drivers.codex.policy import policy_of

@@ -28,6 +28,7 @@ from oulipoly_engine.records import Record, field, replace
 if TYPE_CHECKING:
     from oulipoly_engine.config.base.app_settings import AppSettings, ThemeFile
     from oulipoly_engine.config.base.problem import Fault, Problem
+    from oulipoly_engine.facade.base.extension_set import ExtensionSet
     from oulipoly_engine.facade.base.files import CheckedFiles, Files
     from oulipoly_engine.service.accounts.configuration import Configured, Fingerprint, Places
     from oulipoly_engine.service.following.notices import Notices
@@ -110,10 +111,17 @@ class Home:
         """Tell whether a person trusts a project's settings as they are."""
         if not self.paths.state_db.exists():
             return False
-        from oulipoly_engine.store.worktrees.permissions import list_allowed
+        from oulipoly_engine.store.grants.grants import list_allowed
 
         with self.lend_store_to_read() as store:
             return digest in list_allowed(store, str(folder))
+
+    @made_once
+    def extensions(self) -> ExtensionSet:
+        """Return which extensions there are, and those of this process."""
+        from oulipoly_engine.facade.base.extension_set import ExtensionSet
+
+        return ExtensionSet(self.paths, self.clock, lambda: self.quiet_files.settings(), self.lend_store, self.note)
 
     @made_once
     def notices(self) -> Notices:

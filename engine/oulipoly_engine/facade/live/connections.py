@@ -14,6 +14,7 @@ from oulipoly_engine.core.live.events import AnyEvent, OrderFailed, SessionOpene
 from oulipoly_engine.core.live.launch.catalogue import Catalogue
 from oulipoly_engine.core.live.orders import Cancel, Close, Compact, Order, Review, verb_of
 from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, SessionLost, SessionOpening
+from oulipoly_engine.core.live.retry import Policy
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, why_elsewhere
 from oulipoly_engine.core.quota.windows import is_used_up
 from oulipoly_engine.core.runs.markers import ParentRef
@@ -97,6 +98,8 @@ class LiveConnections(LiveRequests):
             self._home.clock,
             self._compaction_rules(),
             keeps_files=files.settings().keep_turn_files,
+            extensions=self._home.extensions.order,
+            retry=self._retry_policy(),
         )
         cli = catalogue.clis.get(runtime.id)
         last = self._last_number(session.session_id)
@@ -115,6 +118,10 @@ class LiveConnections(LiveRequests):
             settings.compaction_keep_recent,
             settings.compaction_window,
         )
+
+    def _retry_policy(self) -> Policy:
+        settings = self._home.files.settings()
+        return Policy(settings.retry_attempts, settings.retry_base_ms, settings.retry_cap_ms)
 
     def _wait_for_opened(self, session_id: str, after: int = 0) -> None:
         """Wait until a session is open, or its process has ended. after: the number of the last event before."""
@@ -288,7 +295,7 @@ class LiveConnections(LiveRequests):
         host, runtime = hosts.describe(self._home.paths, session.session_id), self.catalogue().find(session.runtime_id)
         if host is None or runtime is None or not runtime.is_enabled or why_elsewhere(session, runtime):
             return False
-        if host.options in ("", options_of(session, runtime)) or self._home.read_only:
+        if host.options in ("", options_of(session, runtime, self._home.extensions.order)) or self._home.read_only:
             return False
         try:
             client.order(Close(if_idle=True))

@@ -16,9 +16,9 @@ from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.protocol import NAME_LIMIT, Client
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.grants import grants
 from oulipoly_engine.store.live import live_requests
 from oulipoly_engine.store.web import devices
-from oulipoly_engine.store.worktrees import permissions
 
 
 class LiveRequests:
@@ -106,7 +106,10 @@ class LiveRequests:
     def _grant(self, store: Store, request: LiveRequest) -> None:
         """Note what an approval allows, in the transaction of the answer."""
         if request.origin == "worktree":
-            permissions.allow(store, request.asker, request.native_id, self._home.now())
+            grants.allow(store, request.asker, request.native_id, self._home.now())
+        elif request.origin == "extension":
+            digest, *rights = request.native_id.split()
+            grants.allow(store, request.asker, digest, self._home.now(), rights)
         elif request.origin == "device":
             devices.confirm(store, request.asker, self._home.now() + CONFIRMED_FOR)
 

@@ -373,6 +373,7 @@ class LiveSessions(BranchSummaries):
         """
         self._home.refuse_if_read_only("fork a live session")
         source = self._find_imported(identity, runtime, folder) or self.find_or_adopt(identity)
+        self._home.extensions.guard_live("before_fork", source, entry=at_turn)
         with self._home.lend_store() as store:
             session, why, losses = prepare_fork(
                 store, source, self.catalogue(), self._home.now(), at_turn, runtime, title

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.commands.slash import lines as slash_lines
-from oulipoly_engine.core.commands.slash.lines import CliCommand, Known, Line, Order, Prompt, list_offers
+from oulipoly_engine.core.commands.slash.lines import CliCommand, Known, Line, OfExtension, Order, Prompt, list_offers
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.permissions import describe_policy
 from oulipoly_engine.core.sessions.tree_lines import format_line, short_id
 from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.live.beginning import NewSession
 from oulipoly_engine.facade.live.standing import describe_lines
@@ -87,7 +88,16 @@ class SlashCommands:
                         commands = event.commands
                 if not after:
                     break
-        return Known(self.read_prompts(Path(session.workspace)), tuple(CliCommand(*command) for command in commands))
+        of_cli = tuple(CliCommand(*command) for command in commands)
+        return Known(self.read_prompts(Path(session.workspace)), of_cli, self.read_extensions())
+
+    def read_extensions(self) -> tuple[OfExtension, ...]:
+        """Return the commands of extensions that are switched on."""
+        return tuple(
+            OfExtension(installed.name, command.name, " ".join((command.summary, command.hint)).strip())
+            for installed in self._home.extensions.list_on()
+            for command in installed.manifest.commands
+        )
 
     def read_prompts(self, workspace: Path | None = None) -> tuple[Prompt, ...]:
         """Return the prompt files that are on, and then those of packages. workspace: of the session they are for."""
@@ -119,6 +129,16 @@ class SlashCommands:
         rows = [(f"/{plain(name)}", plain(summary)) for name, summary in offers]
         widest = max(len(name) for name, _ in rows)
         return Outcome((*(f"{name:{widest}}  {summary}".rstrip() for name, summary in rows), "//NAME sends /NAME"))
+
+    def _run_extension(self, asked: _Asked) -> Outcome:
+        from oulipoly_engine.extension_api import Transform
+
+        extension, _, command = asked.order.slash.name.partition(":")
+        answer = self._home.extensions.run_command(extension, command, asked.word, asked.session)
+        if isinstance(answer, Transform):
+            turn = asked.live.send(asked.session.session_id, answer.text)
+            return Outcome(("sent",), turn_id=turn.turn_id)
+        return Outcome(tuple(redact(answer.text).splitlines()))
 
     def _tell_settings(self, _: _Asked) -> Outcome:
         from oulipoly_engine.config.show import as_text, effective
@@ -205,6 +225,7 @@ class SlashCommands:
         sessions = [status.session for status in asked.live.list_sessions(_MOST_SESSIONS)]
         named = [session for session in sessions if session.title.casefold() == name]
         session = named[0] if named else asked.live.find(asked.word)
+        self._home.extensions.guard_live("before_switch", asked.session, target=session.session_id)
         return Outcome((f"{session.session_id}  {plain(session.title)}".rstrip(),), session.session_id)
 
     def _import(self, asked: _Asked) -> Outcome:
@@ -268,6 +289,7 @@ def _tell_begun(begun: Begun) -> Outcome:
 _FUNCTIONS: Mapping[str, Callable[[SlashCommands, _Asked], Outcome]] = {  # by the names of commands
     "help": SlashCommands._help,
     "session status": lambda _, asked: Outcome(tuple(describe_lines(asked.live.status(asked.session.session_id)))),
+    "ext run": SlashCommands._run_extension,
     "settings": SlashCommands._tell_settings,
     "session tools": SlashCommands._tell_tools,
     "session model": SlashCommands._choose_model,

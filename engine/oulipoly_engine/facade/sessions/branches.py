@@ -179,6 +179,7 @@ class SessionBranches(SessionPart):
         """
         self._home.refuse_if_read_only("branch a session")
         tree, entry_id = self._meant(text, entry)
+        self._home.extensions.guard_recorded("before_tree", tree.chain_id, entry=entry_id)
         heard = [*self.tree(text, "all").entries] if entry_id.startswith(LIVE_IDS) else []
         with self._home.lend_store() as store:
             self._end_processes(store, tree.chain_id)
@@ -224,6 +225,7 @@ class SessionBranches(SessionPart):
                 return None
             self._home.refuse_if_read_only("fork a session")
             tree, entry_id = self._meant(text, entry)
+            self._home.extensions.guard_recorded("before_fork", tree.chain_id, entry=entry_id)
             if not (entry_id or tree.leaf):
                 raise RequestRefused("nothing was said yet in this session: there is nothing to fork")
             longest_line = self._home.wiring.longest_line()

@@ -66,6 +66,8 @@ class SessionMoves(SessionPart):
     def carry_out(self, plan: Plan) -> MoveResult:
         """Do a move that was planned. Raises RunnerError."""
         self._home.refuse_if_read_only("move a session")
+        segment = plan.segment
+        self._home.extensions.guard_recorded("before_switch", segment.chain_id, target=segment.to_account)
         with self._home.lend_store() as store:
             moved = self._mover(store).carry_out(plan)
         self._tell()

@@ -18,12 +18,12 @@ from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.host.link import HostGone
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live import hosts
+from oulipoly_engine.store.grants import grants as book
 from oulipoly_engine.store.live import live_requests, live_sessions
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.live.sessions import LiveSessions
     from oulipoly_engine.facade.web.access import WebAccess
-    from oulipoly_engine.facade.worktrees.worktrees import Worktrees
 
 _Withdraw = Callable[[], object]
 
@@ -31,8 +31,8 @@ _Withdraw = Callable[[], object]
 class Grants:
     """What one user has allowed."""
 
-    def __init__(self, home: Home, web: WebAccess, worktrees: Worktrees, live: LiveSessions) -> None:
-        self._home, self._web, self._worktrees, self._live = home, web, worktrees, live
+    def __init__(self, home: Home, web: WebAccess, live: LiveSessions) -> None:
+        self._home, self._web, self._live = home, web, live
 
     def list(self) -> tuple[Grant, ...]:
         """Return what holds now, oldest first."""
@@ -52,19 +52,24 @@ class Grants:
         """Yield what holds now, each with what withdraws it."""
         for device in self._web.devices():
             yield grants.grant_of_device(device), partial(self._web.revoke, device.device_id)
-        for git_folder, digest, allowed_at in self._worktrees.permissions():
-            withdraw = partial(self._worktrees.withdraw_permission, git_folder, digest)
-            yield grants.grant_by_digest(git_folder, digest, allowed_at), withdraw
         started = {host.session_id: from_text(host.started_at) for host in self._live.hosts()}
         with self._home.lend_store_to_read() as store:
+            by_digest = book.list_all(store)
             approved = live_requests.approved_for_session(store, started)
             sessions = live_sessions.list_acting_unasked(store)
+        for subject, digest, right, allowed_at in by_digest:
+            withdraw = partial(self._withdraw, subject, digest, right)
+            yield grants.grant_by_digest(subject, digest, allowed_at, right), withdraw
         for request in approved:
             grant = grants.grant_of_approval(request)
             if grant.allowed_at >= started[request.session_id]:  # its CLI forgets with its process
                 yield grant, partial(self._end_process, request.session_id)
         for session in sessions:
             yield grants.grant_of_profile(session), partial(self._take_profile, session.session_id)
+
+    def _withdraw(self, subject: str, digest: str, right: str) -> None:
+        with self._home.lend_store() as store:
+            book.withdraw(store, subject, digest, right)
 
     def _take_profile(self, session_id: str) -> None:
         """Have a session ask first from now on. Until that is written, it is listed and can be revoked again."""

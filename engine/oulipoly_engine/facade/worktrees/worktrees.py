@@ -31,8 +31,9 @@ from oulipoly_engine.service.worktrees.setup import settings
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 from oulipoly_engine.service.worktrees.snapshot import turns
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.grants import grants
 from oulipoly_engine.store.live import live_queue, live_requests, live_sessions
-from oulipoly_engine.store.worktrees import permissions, worktrees
+from oulipoly_engine.store.worktrees import worktrees
 
 __all__ = ["Removal"]
 
@@ -84,7 +85,7 @@ class Worktrees(Part):
             raise RequestRefused(f"there is no branch, tag or commit {base or 'HEAD'!r} in {repository}")
         setup = settings.find_setup(opened, commit)
         with self._home.lend_store_to_read() as store:
-            allowed = permissions.list_allowed(store, str(opened.git_folder))
+            allowed = grants.list_allowed(store, str(opened.git_folder))
         at = allowed.get(setup.digest) or max(allowed.values(), default=None)
         return RepositorySetup(str(opened.folder), setup, not setup.commands or setup.digest in allowed, at)
 
@@ -115,17 +116,6 @@ class Worktrees(Part):
             return open_repository(folder).folder
         except RepositoryUnusable:
             return None
-
-    def permissions(self) -> tuple[tuple[str, str, datetime], ...]:
-        """Return (git folder, digest, when) of the commands of repositories that a person has allowed, oldest first."""
-        with self._home.lend_store_to_read() as store:
-            return permissions.list_all(store)
-
-    def withdraw_permission(self, git_folder: str, digest: str) -> None:
-        """Forget what `allow_setup` has noted: the commands run no more, in worktrees that are there neither."""
-        self._home.refuse_if_read_only("withdraw a permission")
-        with self._home.lend_store() as store:
-            permissions.withdraw(store, git_folder, digest)
 
     # Using -----------------------------------------------------------------------------------------------------------
     def guard(self, session_id: str) -> None:

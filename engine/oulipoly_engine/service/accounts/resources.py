@@ -53,9 +53,12 @@ def list_resources(paths: Paths, kinds: Sequence[str] = TYPES) -> tuple[Resource
     return tuple(resources)
 
 
-def switch_resource(settings: Settings, kind: str, name: str, *, is_on: bool, folder: Path | None = None) -> str:
+def switch_resource(
+    settings: Settings, kind: str, name: str, *, is_on: bool, folder: Path | None = None, is_known: bool = False
+) -> str:
     """Switch one on or off in the user's own list, or in that of the project around a folder; say what was done.
 
+    is_known: the caller has found it, where this does not look.
     Raises UsageInvalid for a name that nothing has, and as a setting that is saved.
     """
     paths = settings.paths
@@ -66,7 +69,7 @@ def switch_resource(settings: Settings, kind: str, name: str, *, is_on: bool, fo
     key = f"settings.{kind}s"
     own = settings.find(key)[1]
     setting = own if folder is None else settings.of_project(own, folder)
-    is_known = name in find_resources(paths, kind)
+    is_known = is_known or name in find_resources(paths, kind)
     entries = setting.items if setting.text else own.items
     if not is_known and name not in {entry.removeprefix("!") for entry in entries} and not (is_on and is_path(name)):
         known = [resource.name for resource in list_resources(paths, (kind,))]

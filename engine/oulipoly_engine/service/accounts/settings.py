@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.config import app_file
 from oulipoly_engine.config.edit import settings_edit, views_edit
 from oulipoly_engine.config.edit.settings_edit import Section, Setting
@@ -13,12 +15,13 @@ from oulipoly_engine.config.edit.undo import Step, last_step, write_step
 from oulipoly_engine.config.edit.write_files import FileChange
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import ConfigChanged, ConfigInvalid, ReadOnly
+from oulipoly_engine.errors import ConfigChanged, ConfigInvalid, ReadOnly, StoreUnusable
 from oulipoly_engine.paths import PROJECT_FOLDER, Paths
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
     from oulipoly_engine.config.check import FindAppFaults
+    from oulipoly_engine.store.base.db import Store
 
 __all__ = ["Section", "Setting"]
 
@@ -32,6 +35,7 @@ class Settings(Record):
     models_dir: Path | None = None
     read_only: bool = False
     find_app_faults: FindAppFaults | None = None  # what the app knows of its keys and themes; None: there is no app
+    lend_store: Callable[[], AbstractContextManager[Store]] | None = None  # None: nobody is told of changes
 
     def sections(self) -> tuple[Section, ...]:
         """Return every setting."""
@@ -140,7 +144,8 @@ class Settings(Record):
                     return None
                 setting = changes[-1][0]
                 what = what or f"set {setting.name} in {setting.file.name}"
-                write_step(self.paths.data, Step(what, tuple(files)))
+                with self._publish(changes):
+                    write_step(self.paths.data, Step(what, tuple(files)))
             except ConfigChanged:  # by another process of ours, between our look and our write
                 if not left:
                     raise
@@ -148,6 +153,18 @@ class Settings(Record):
                 step = last_step(self.paths.data)
                 return step if step is not None and step.what == what else None
         raise AssertionError(_TRIES)
+
+    @contextmanager
+    def _publish(self, changes: Sequence[tuple[Setting, str]]) -> Iterator[None]:
+        """Tell who reads the outbox which settings the block changes: their names, not their values.
+
+        It is told once they are written; a state file that cannot be used keeps nobody from changing a setting.
+        """
+        with suppress(StoreUnusable), ExitStack() as stack:
+            if self.lend_store is not None and self.paths.state_db.exists():
+                with suppress(StoreUnusable):
+                    _publish_names(stack.enter_context(self.lend_store()), stack, changes)
+            yield
 
     def _refusal_of_app(self, setting: Setting, typed: str) -> str | None:
         """Say what the app would find wrong with its file then: a key that is none, one that means two things."""
@@ -186,3 +203,12 @@ class Settings(Record):
     def _refuse_if_read_only(self) -> None:
         if self.read_only:
             raise ReadOnly("change settings")
+
+
+def _publish_names(store: Store, stack: ExitStack, changes: Sequence[tuple[Setting, str]]) -> None:
+    if store.has_readers():
+        from oulipoly_engine.store.outbox.events import publish  # noqa: PLC0415 - mostly nobody reads it
+
+        stack.enter_context(store.write())
+        keys = [{"key": ".".join(map(str, setting.path)), "file": setting.file.name} for setting, _ in changes]
+        publish(store, "settings_changed", SystemClock().now(), "", {"changes": keys})

@@ -21,11 +21,12 @@ from typing import Any
 from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.live import failures, orders
 from oulipoly_engine.core.live.events import Notice, Numbered, SessionClosed, SessionFailed
-from oulipoly_engine.core.live.lines import LineSplitter, Oversized
 from oulipoly_engine.core.live.requests import TurnInFlight
+from oulipoly_engine.core.live.retry import Policy
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions.compaction import Rules
 from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_engine.core.text.lines import LineSplitter, Oversized
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.sanitize import readable
 from oulipoly_engine.drivers.base import Driver
@@ -38,6 +39,7 @@ from oulipoly_engine.host.runtime_folder import Listener
 from oulipoly_engine.process.liveness import Descendants, end_children, reap_adopted
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record, asdict
+from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, HookAnswer, SessionHooks
 from oulipoly_engine.service.live.clients import ClientSeat
 from oulipoly_engine.service.live.control import Control
 from oulipoly_engine.service.live.protocol import COMPACTED, SESSION_ENDS, Answer, Follow, OrderFrame
@@ -80,6 +82,7 @@ class Limits(Record):
     stderr_lines: int = 200
     notice_s: float = 60.0  # of a running turn of which nothing is heard, until that is told; then twice that
     compaction: Rules = Rules()
+    retry: Policy = Policy()
     turn_silence_s: float = 0.0  # of a running turn that asks nothing and runs no command; 0: any
 
     def idle_left(self, used_at: float, now: float) -> float | None:
@@ -104,13 +107,15 @@ class Host:
         wire_log: WireLog | None = None,
         log: SessionLog | None = None,
         files: FileKeeper | None = None,
+        hooks: SessionHooks | None = None,
     ) -> None:
-        """clean: takes secrets out of what the CLI says at stderr. files: the one that `turns` are given."""
+        """clean: takes secrets out of what the CLI says at stderr. files, hooks: those that `turns` are given."""
         self._store, self._clock, self._process, self._driver = store, clock, process, driver
         self._listener, self._limits, self._row = listener, limits, invocation_row
         self._clean, self._wire_log = clean, wire_log
         self._log = log
         self._files = files or FileKeeper(None, clock)
+        self._hooks = hooks
         self.turns = turns(self._tell)
         self._selector = selectors.DefaultSelector()
         self._lines = LineSplitter(driver.longest_line)
@@ -152,6 +157,8 @@ class Host:
         register(self._process.stdout, selectors.EVENT_READ, self._read_stdout)
         register(self._process.stderr, selectors.EVENT_READ, self._read_stderr)
         self._files.wake = lambda: wake_writer.send(b"\0")
+        if self._hooks is not None:
+            self._hooks.wake = self._files.wake
         self._files.ask()
         self.turns.take_over()
         self._driver.begin()
@@ -254,6 +261,8 @@ class Host:
             self._interrupted_at = None
         self._write()
         self.turns.tell()
+        if self._hooks is not None:
+            self._hooks.tell()
         if self._sync_at is None and (is_other or self.turns.is_open != was_open):
             self._sync_at = time.monotonic() + _SYNC_AFTER_S
         self._checkpoint()
@@ -361,16 +370,46 @@ class Host:
             case Follow():
                 self._replay(message, seat)
             case OrderFrame():
-                answer = self._do(message, seat)
-                self._pump()
-                if not isinstance(message.order, _QUESTIONS):
-                    self._store.sync()  # what was taken outlasts a power cut
-                    self._sync_at = None
-                seat.answer(answer)
+                if not self._ask_extensions(message, seat):
+                    self._take_order(message, seat)
             case Bye():
                 raise EOFError
             case Hello():
                 pass
+
+    def _take_order(self, frame: OrderFrame, seat: ClientSeat) -> None:
+        answer = self._do(frame, seat)
+        self._pump()
+        if not isinstance(frame.order, _QUESTIONS):
+            self._store.sync()  # what was taken outlasts a power cut
+            self._sync_at = None
+        seat.answer(answer)
+
+    def _ask_extensions(self, frame: OrderFrame, seat: ClientSeat) -> bool:
+        """Have extensions asked before an order is carried out. Returns whether any is."""
+        hooks = self._hooks
+        if hooks is None or frame.verb not in GUARDED_ORDERS or not hooks.asks(GUARDED_ORDERS[frame.verb]):
+            return False
+
+        def go_on(outcome: HookAnswer) -> None:
+            if outcome.answer:
+                self.turns.note(Notice(outcome.answer, "info", "extension"))
+            if outcome.error:
+                seat.answer(Answer(frame.number, error={**outcome.error}))
+            else:
+                text = {"text": outcome.text} if "text" in frame.data else {}
+                self._take_order(OrderFrame(frame.number, frame.verb, frame.data | text), seat)
+            if seat in self._clients.values():
+                self._watch(seat)
+
+        hooks.ask(GUARDED_ORDERS[frame.verb], frame.data, go_on)
+        return True
+
+    def _settle_hooks(self) -> None:
+        if self._hooks is not None and self._hooks.settle():
+            while self._hooks.notes:
+                self.turns.note(Notice(self._hooks.notes.popleft(), "warning", "extension"))
+            self._pump()
 
     def _replay(self, follow: Follow, seat: ClientSeat) -> None:
         after = follow.after
@@ -484,6 +523,7 @@ class Host:
     def _do_due(self, now: float) -> float | None:
         waits: list[float | None] = [self._driver.tick(now)]
         self._pump()
+        waits.append(self._retry_when_due(now))
         waits.append(self.turns.requests.expire(self._limits.answer_s))
         self._pump()  # what was expired is told to the CLI now, not with what it says next
         if self.turns.turn is not None and now >= self._look_at:
@@ -495,6 +535,7 @@ class Host:
         waits.append(self._sync_when_due(now))
         self._files.start()
         self._note_files()
+        self._settle_hooks()
         if self._ending is None:
             waits.append(self._check_patience(now))
             waits.append(self._ask_compactor(now))
@@ -509,6 +550,15 @@ class Host:
         if self._ladder:
             waits.append(self._ladder[0][0] - now)
         return min((max(0.0, one) for one in waits if one is not None), default=None)
+
+    def _retry_when_due(self, now: float) -> float | None:
+        """Have a turn that has failed tried again. Returns the seconds until that is due."""
+        was_waiting = self.turns.waits_to_retry
+        left = self.turns.retry_when_due(now)
+        if was_waiting and left is None:
+            self._heard_at = now  # it was for us to speak
+            self._pump()
+        return left
 
     def _sync_when_due(self, now: float) -> float | None:
         """Have the disk keep what has begun or ended a turn. Returns the seconds until that is due."""

@@ -16,6 +16,7 @@ from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.live.launch import arguments as launch_arguments
 from oulipoly_engine.core.live.permissions import read_profile
+from oulipoly_engine.core.live.retry import Policy
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.runs import markers
@@ -29,6 +30,7 @@ from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.extensions.session_hooks import NO_EXTENSIONS, ExtensionOrder
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import find_end, make_preface
 from oulipoly_engine.service.live.host import Limits
@@ -55,6 +57,8 @@ class LiveLauncher(Record):
     clock: Clock
     compaction: Rules = Rules()
     keeps_files: bool = False  # of checkouts, at the ends of turns
+    extensions: ExtensionOrder = NO_EXTENSIONS
+    retry: Policy = Policy()
 
     def start(
         self,
@@ -124,6 +128,7 @@ class LiveLauncher(Record):
                 stderr_lines=runtime.stderr_lines,
                 notice_s=session.opening.notice_s or Limits().notice_s,
                 compaction=self.compaction,
+                retry=self.retry,
                 turn_silence_s=session.opening.turn_silence_s,
             ),
             invocation_row=row,
@@ -133,7 +138,8 @@ class LiveLauncher(Record):
             named_in=runtime.named_in,
             proxy=runtime.proxy,
             wire_log=str(self.wire_log(session.session_id)) if runtime.debug_native_events else "",
-            options=options_of(session, runtime),
+            options=options_of(session, runtime, self.extensions),
+            extensions=self.extensions,
             keeps_files=self.keeps_files and is_in_repository(Path(session.workspace)),
             log=str(session_log(self.paths, session.session_id)) if session.opening.log else "",
         )
@@ -210,7 +216,10 @@ def session_log(paths: Paths, session_id: str) -> Path:
     return paths.session_logs / f"session-{session_id}.log"
 
 
-def options_of(session: LiveSession, runtime: Runtime) -> str:
+def options_of(session: LiveSession, runtime: Runtime, extensions: ExtensionOrder = NO_EXTENSIONS) -> str:
     """Return what a session's process is started with, in short: where it has changed, another one is needed."""
     options = session.opening
-    return hashlib.sha256(msgspec.json.encode((runtime, options.profile, options.args))).hexdigest()[:16]
+    said: tuple[object, ...] = (runtime, options.profile, options.args)
+    if extensions.installed:
+        said = (*said, [(each.name, each.source, each.digest) for each in extensions.installed])
+    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:16]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from oulipoly_engine.clock import Clock, to_text
+from oulipoly_engine.clock import Clock, from_text, to_text
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_entries, live_events
+from oulipoly_engine.store.live import live_entries, live_events, live_sessions
 
 
 class SessionEvents:
@@ -20,6 +20,7 @@ class SessionEvents:
         self.number = live_events.last_number(store, session_id)  # of the last one
         self.unkept: list[ev.Numbered] = []
         self._untold: list[ev.Numbered] = []
+        self._is_opened = False  # and that is published, where anybody reads
 
     def say(self, event: ev.AnyEvent) -> None:
         """Take what has happened; a delta has the number of the event before it."""
@@ -47,7 +48,27 @@ class SessionEvents:
                 live_events.append(self._store, self._session_id, kept)
                 if live_entries.concern(kept):
                     live_entries.enter(self._store, self._session_id)
+                if self._store.has_readers():
+                    self._publish(kept)
         self._untold += unkept
+
+    def _publish(self, kept: Iterable[ev.Numbered]) -> None:
+        """Put what concerns others into the outbox, in the transaction of what has happened."""
+        from oulipoly_engine.core.outbox.topics import describe_live  # noqa: PLC0415 - mostly nobody reads it
+        from oulipoly_engine.store.outbox.events import publish  # noqa: PLC0415 - as above
+
+        for numbered in kept:
+            described = describe_live(numbered.event)
+            if described is None:
+                continue
+            topic, body = described
+            if topic == "session_started":
+                if self._is_opened:  # some CLIs say so before each turn
+                    continue
+                self._is_opened = True
+                session, *_ = live_sessions.find(self._store, self._session_id)
+                body |= {"account": session.account, "runtime": session.runtime_id, "workspace": session.workspace}
+            publish(self._store, topic, from_text(numbered.at), self._session_id, body)
 
 
 def merge_deltas(events: Iterable[ev.AnyEvent]) -> Iterable[ev.AnyEvent]:

@@ -27,6 +27,7 @@ from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import adopt_orphans, start_ticks
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record, prepare
+from oulipoly_engine.service.extensions.session_hooks import ExtensionOrder, SessionHooks
 from oulipoly_engine.service.live.host import Host, Limits
 from oulipoly_engine.service.live.session_log import SessionLog
 from oulipoly_engine.service.live.turns import Process, SessionTurns
@@ -82,6 +83,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     options: str = ""
     keeps_files: bool = False  # of the checkout, at the ends of turns
     log: str = ""  # the file of what the CLI says, for people; empty: it is not kept
+    extensions: ExtensionOrder = ExtensionOrder()
 
 
 class HostAnswer(msgspec.Struct, frozen=True):
@@ -161,6 +163,7 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
     def clean(text: str) -> str:
         return redact_strictly(hide_proxy(text, order.proxy))
 
+    hooks = SessionHooks(order.extensions, store, clock, session)
     files = FileKeeper(_find_place(store, session) if order.keeps_files else None, clock)
     mine = Process(order.invocation_row, order.invocation_uuid, order.account, order.model_name, os.getpid())
     host = Host(
@@ -168,7 +171,9 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
         clock,
         process,
         driver,
-        lambda tell: SessionTurns(store, session, driver, mine, clock, tell, order.limits.compaction, files),
+        lambda tell: SessionTurns(
+            store, session, driver, mine, clock, tell, order.limits.compaction, files, order.limits.retry, hooks
+        ),
         listener,
         order.limits,
         order.invocation_row,
@@ -176,8 +181,12 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
         _open_wire_log(order.wire_log, clean),
         SessionLog(Path(order.log), clock, order.env, clean) if order.log else None,
         files,
+        hooks,
     )
-    host.run()
+    try:
+        host.run()
+    finally:
+        hooks.close()
 
 
 def _find_place(store: Store, session: LiveSession) -> Place:

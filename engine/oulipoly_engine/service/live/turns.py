@@ -18,6 +18,7 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, orders, requests, states
 from oulipoly_engine.core.live.entries import begin_of_ids
 from oulipoly_engine.core.live.models import check_model
+from oulipoly_engine.core.live.retry import Policy
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn, first_line
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions import compaction
@@ -31,16 +32,19 @@ from oulipoly_engine.drivers.base import (
     STEER_LIMIT,
     Driver,
     NotSupported,
+    Resolution,
     ReviewTarget,
 )
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.extensions.session_hooks import HookAnswer, SessionHooks
 from oulipoly_engine.service.live.forks import ContextSize, guess_context
-from oulipoly_engine.service.live.given_messages import Echoes, SteeringMessages
 from oulipoly_engine.service.live.session_events import SessionEvents, merge_deltas
 from oulipoly_engine.service.live.session_queue import change_queue, check_text, describe_message
 from oulipoly_engine.service.live.session_requests import SessionRequests
+from oulipoly_engine.service.live.turn.given_messages import Echoes, SteeringMessages
+from oulipoly_engine.service.live.turn.retries import Retries
 from oulipoly_engine.service.worktrees.snapshot.keeper import FileKeeper
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_queue, live_sessions, own_entries, probes, unsent_texts
@@ -49,6 +53,8 @@ from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains, notes
 
 _RULES = Rules()
+_NO_RETRY = Policy(attempts=0)
+_NOT_SENT = "it was stopped before it was tried again"
 _ONLY_SAYING = frozenset(("user_message", "agent_message", "reasoning", "plan"))  # kinds of items that change no file
 
 
@@ -75,9 +81,13 @@ class SessionTurns:
         tell: Callable[[ev.Numbered], None],
         rules: Rules = _RULES,
         files: FileKeeper | None = None,
+        retry: Policy = _NO_RETRY,
+        hooks: SessionHooks | None = None,
     ) -> None:
         """tell: is given each event once it is kept. files: keeps those of the checkout; None: nobody does."""
+        self._hooks = hooks
         self._rules = rules
+        self._retries = Retries(retry, clock.monotonic)
         self._files = files or FileKeeper(None, clock)
         self._verdict = Verdict.NOTHING  # that was told last
         self._size = ContextSize()
@@ -200,12 +210,14 @@ class SessionTurns:
                 self._end(event)
                 return
             case ev.RequestOpened():
-                self.requests.open(event, self.turn.turn_id if self.turn else "")
+                self._retries.note(event)
+                self._open_request(event)
                 return
             case ev.RequestResolved():
                 self.requests.take_back(event)
                 return
             case ev.SteerSettled():
+                self._retries.note(event)
                 self._settle_steer(event)
                 return
             case ev.UsageUpdated():
@@ -223,6 +235,7 @@ class SessionTurns:
 
     def _note_item(self, event: ev.AnyEvent) -> ev.AnyEvent:
         turn_id = self.turn.turn_id if self.turn else ""
+        self._retries.note(event)
         match event:
             case ev.ItemStarted():
                 self._items[event.item.id] = event.item
@@ -252,6 +265,7 @@ class SessionTurns:
 
     def _begin(self, event: ev.TurnStarted) -> None:
         turn = self.turn
+        self._retries.due_at = None  # the CLI works after all
         if turn is None or self.is_compacting:  # the CLI works by itself: a compaction of its own, for example
             turn = self._new_turn(str(uuid.uuid4()), "other", "")
         elif turn == self._ordered:
@@ -264,11 +278,15 @@ class SessionTurns:
 
     def _end(self, event: ev.TurnEnded) -> None:
         turn = self.turn
-        if turn is None or self.is_compacting:
+        if turn is None or self.is_compacting or self.waits_to_retry:
             return  # late: its turn is over
         if turn == self._ordered:
             self._keep_turn(turn)
         self._drop_items()
+        retrying = None if self._timed_out else self._retries.fail(event)
+        if retrying is not None:
+            self._wait_to_retry(turn, retrying)
+            return
         self.requests.finish_all("cancelled", "its turn ended")
         reply = event.reply or self._reply
         if self._timed_out and event.status != "completed":
@@ -276,7 +294,32 @@ class SessionTurns:
         self._timed_out = ""
         self._end_turn(turn, replace(event, turn_id=turn.turn_id, reply=reply))
 
+    # A turn that waits to be tried again is `starting`: whoever finds its host killed gives it to the CLI again.
+    @property
+    def waits_to_retry(self) -> bool:
+        """Return whether the turn has failed, and waits to be tried again."""
+        return self._retries.due_at is not None
+
+    def _wait_to_retry(self, turn: Turn, event: ev.TurnRetrying) -> None:
+        self._echoes.forget()
+        live_sessions.wait_turn(self._store, turn.turn_id, self._retries.text)
+        self.turn = replace(turn, status="starting", native_turn_id=None)
+        self._say(replace(event, turn_id=turn.turn_id))
+
+    def retry_when_due(self, now: float) -> float | None:
+        """Have the turn tried again whose time has come; `take` follows. Returns the seconds until that is due."""
+        if self.is_ending:
+            return None
+        left = self._retries.seconds_left(now)
+        if left != 0:
+            return left
+        self._retries.due_at = None
+        self._echoes.expect()
+        self._driver.send(str(uuid.uuid4()), self._retries.text)  # by another id: the CLI knows the turn's
+        return None
+
     def _end_turn(self, turn: Turn, event: ev.TurnEnded) -> None:
+        self._retries.begin("", may_retry=False)
         now = self._clock.now()
         live_sessions.end_turn(
             self._store,
@@ -327,10 +370,9 @@ class SessionTurns:
 
     @property
     def waits_for_others(self) -> bool:
-        """Return whether the turn waits for a person's answer, a model's summary, or a command that runs."""
-        return (
-            self.requests.are_open or self.is_compacting or any(item.kind == "command" for item in self._items.values())
-        )
+        """Return whether the turn waits for an answer, a summary, a command that runs, or to be tried again."""
+        runs_command = any(item.kind == "command" for item in self._items.values())
+        return self.requests.are_open or self.is_compacting or self.waits_to_retry or runs_command
 
     def time_out(self, why: str) -> None:
         """Interrupt the running turn, which ends as one that took too long."""
@@ -347,6 +389,29 @@ class SessionTurns:
             text = f"it is not known whether this message has reached its turn, so it is not sent again: {message.text}"
             self._steering.lose(message)
             self._say(ev.Notice(text, "warning", "steer_lost"))
+
+    def _open_request(self, event: ev.RequestOpened) -> None:
+        """Have extensions say no, or else a person asked."""
+        turn_id = self.turn.turn_id if self.turn else ""
+        is_approval = event.kind not in ("user_input", "other")
+        if self._hooks is None or not is_approval or not self._hooks.asks("before_tool"):
+            self.requests.open(event, turn_id)
+            return
+
+        def go_on(outcome: HookAnswer) -> None:
+            if turn_id != (self.turn.turn_id if self.turn else ""):
+                return  # its turn is over
+            if outcome.error:
+                message = str(outcome.error["message"])
+                self._driver.answer(event.native_id, Resolution("deny", message))
+                self.note(ev.Notice(message, "warning", "extension"))
+                return
+            with self._store.write():
+                self.requests.open(event, turn_id)
+
+        paths = "\n".join(change.path for change in event.prompt.changes)
+        facts = {"title": event.prompt.title, "detail": event.prompt.command or paths}
+        self._hooks.ask("before_tool", facts, go_on)
 
     # Orders --------------------------------------------------------------------------------------------------------
     def order(self, order: orders.Order, by: str) -> dict[str, Any]:
@@ -409,8 +474,10 @@ class SessionTurns:
         expected = order.turn_id
         if turn is not None and expected and expected != turn.turn_id:
             raise RequestRefused(f"the turn {expected} does not run any more; {turn.turn_id} does")
-        if turn is None or not self._driver.capabilities.steer:
+        if turn is None or self.waits_to_retry or not self._driver.capabilities.steer:
             why = Need.TURN if turn is None else f"{self.session.runtime_kind} takes no message in a turn"
+            if self.waits_to_retry:
+                why = "the turn waits to be tried again"
             sent = self._send(orders.Send(text))
             return sent | {"steered": False, "message": f"{why}: it goes as a turn of its own"}
         message = QueuedMessage(str(uuid.uuid4()), self.session.session_id, text, "queued", self._clock.now())
@@ -444,6 +511,13 @@ class SessionTurns:
         if self.is_compacting:
             turn_id = self.turn.turn_id
             self.drop_compaction("it was interrupted")
+            return {"turn_id": turn_id}
+        if self.waits_to_retry:
+            turn_id = self.turn.turn_id
+            with self._store.write():
+                self._end_turn(self.turn, ev.TurnEnded("interrupted", _NOT_SENT, turn_id=turn_id))
+                self._run_next()
+                self._keep(self._take_events())
             return {"turn_id": turn_id}
         self._driver.interrupt()
         return {"turn_id": self.turn.turn_id}
@@ -654,7 +728,8 @@ class SessionTurns:
             self._tell_queue()
         self._tell_message(first)
         written = unsent_texts.read(self._store, first.message_id, first.text)
-        self._driver.send(first.message_id, self.session.opening.preface + written)
+        self._retries.begin(self.session.opening.preface + written)
+        self._driver.send(first.message_id, self._retries.text)
 
     def _tell_message(self, message: QueuedMessage) -> None:
         """Tell what a turn was given, at once: its CLI may die before it says that it has it."""

@@ -21,11 +21,12 @@ from typing import Any
 
 from oulipoly_engine.blobs.blobs import BlobDamaged, Blobs
 from oulipoly_engine.config.packages_file import load_lock
+from oulipoly_engine.config.parse.extensions import parse as parse_extension
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.extensions import manifest as extension
 from oulipoly_engine.core.packages.changes import Rights, rights_of
 from oulipoly_engine.core.packages.lock import Installed, Lock, Part
-from oulipoly_engine.core.packages.manifest import FILES, Manifest, find_parts, read_extension, read_manifest
+from oulipoly_engine.core.packages.manifest import FILES, Manifest, find_parts, read_manifest
 from oulipoly_engine.core.packages.refusals import PackageRefused
 from oulipoly_engine.core.packages.tree import PackageFile, digest_of, list_text, read_list
 from oulipoly_engine.private_files import make_folder, open_private, sync_folder
@@ -130,13 +131,16 @@ def survey(read: Callable[[str], bytes], files: tuple[PackageFile, ...], fallbac
     parts: list[Part] = []
     declared: list[extension.Manifest] = []
     for part in find_parts(manifest, paths):
-        try:
-            file = f"{part.path}/{extension.FILE}".lstrip("/")
-            if part.kind == "extensions" and not part.problem and file in paths:
-                declared.append(read_extension(_read_table(read, file)))
-        except PackageRefused as refusal:
-            part = replace(part, problem=refusal.message)
-        parts.append(part)
+        if part.kind != "extensions" or part.problem:
+            parts.append(part)
+            continue
+        file = part.path if part.path.endswith(".py") else f"{part.path}/{extension.FILE}".lstrip("/")
+        loaded = parse_extension(Path(file), read(file))
+        if loaded.value is None:
+            parts.append(replace(part, problem="; ".join(problem.brief for problem in loaded.problems)))
+        else:
+            declared.append(loaded.value)
+            parts.append(replace(part, name=loaded.value.name))
     return Content(manifest, tuple(parts), rights_of(declared), files)
 
 

@@ -19,9 +19,18 @@ _PATIENCE_S = 30.0  # each try waits for as long as the store's own timeout says
 _PAUSE_S = 0.2
 
 
-def end(store: Store, row_id: int, outcome: Outcome, returned: Sequence[ReturnedArtifact]) -> None:
-    """Make a run's row final, and keep what the run has handed back: both or neither. Raises StoreUnusable."""
+def end(
+    store: Store, row_id: int, outcome: Outcome, returned: Sequence[ReturnedArtifact], answer: Callable[[], str] = str
+) -> None:
+    """Make a run's row final, and keep what the run has handed back: both or neither. Raises StoreUnusable.
+
+    answer: what the CLI has answered, without secrets; it is asked only where somebody is told of it.
+    """
     with store.write():
+        if store.has_readers():
+            from oulipoly_engine.service.runs.outbox.publish import publish_end  # noqa: PLC0415 - mostly nobody reads
+
+            publish_end(store, row_id, outcome, answer)
         invocations.end(store, row_id, outcome)
         if returned:
             from oulipoly_engine.store.runs.artifacts import record_returned  # noqa: PLC0415 - few runs return anything
@@ -35,12 +44,13 @@ def make_final(
     outcome: Outcome,
     note: Callable[[str], None],
     returned: Sequence[ReturnedArtifact] = (),
+    answer: Callable[[], str] = str,
 ) -> bool:
     """Make a run's row final as `end`, and return whether that was possible; if not, it is told.
 
     Waits for a state file that another process has locked, until a signal comes.
     """
-    return write_patiently(lambda: end(store, row_id, outcome, returned), "how this run ended", note)
+    return write_patiently(lambda: end(store, row_id, outcome, returned, answer), "how this run ended", note)
 
 
 def write_patiently(write: Callable[[], object], what: str, note: Callable[[str], None]) -> bool:

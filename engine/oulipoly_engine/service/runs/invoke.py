@@ -236,7 +236,7 @@ class Invoker(Record, frozen=False):
 
     def _begin(self, request: Request, it: Attempt, chosen: Chosen, number: int) -> int:
         parent = request.parent
-        return invocations.begin(
+        row_id = invocations.begin(
             self.store,
             invocations.NewInvocation(
                 uuid=it.uuid,
@@ -255,6 +255,11 @@ class Invoker(Record, frozen=False):
                 decision_json=_render_decision(chosen.decision, it.prompt),
             ),
         )
+        if self.store.has_readers():
+            from oulipoly_engine.service.runs.outbox.publish import publish_begin  # noqa: PLC0415 - mostly nobody reads
+
+            publish_begin(self.store, row_id, it.text.clean_prompt())
+        return row_id
 
     def _tell_begin(self, it: Attempt, chosen: Chosen) -> None:
         self.face.note(markers.invocation_line(it.account.name, it.uuid))
@@ -279,7 +284,7 @@ class Invoker(Record, frozen=False):
         except BaseException:
             # A bug, or a signal in the wrong place: the row must not stay running.
             dropped = Outcome(False, -1, self.clock.now(), None, "guard_drop")
-            invocations.end(self.store, row_id, dropped)
+            final_write.end(self.store, row_id, dropped, ())
             self._tell_end(it, chosen, dropped)
             raise
 
@@ -305,7 +310,7 @@ class Invoker(Record, frozen=False):
             self.face.note(f"Error: {it.account.name} was {text} (--timeout, or timeout_seconds in providers.toml)")
         if not done.outcome.success and done.finished is not None:
             self._keep_last_words(it, done.finished, done.kept_back)
-        done, is_final = self._make_final(row_id, done)
+        done, is_final = self._make_final(row_id, it.text, done)
         if _is_spent(done) and is_final:
             at = self.clock.now()
             mark = f"that {it.account.name} is exhausted"
@@ -323,14 +328,16 @@ class Invoker(Record, frozen=False):
         except OSError as error:
             self.face.note(f"Warning: cannot keep what {it.uuid} said: {error.strerror or error}")
 
-    def _make_final(self, row_id: int, done: Attempted) -> tuple[Attempted, bool]:
+    def _make_final(self, row_id: int, text: RunText, done: Attempted) -> tuple[Attempted, bool]:
         """Make the row final with what was handed back; return how it ended then, and whether that was possible."""
         returned, outcome = done.returned, done.outcome
         if returned.refusal is not None and outcome.error_category != RETURNED_ARTIFACTS:
             self.face.note(f"Warning: nothing of what this run has returned is kept: {returned.refusal}")
         if returned.loss is not None:
             self.face.note(f"Warning: nothing of what this run has returned is kept: {returned.loss}")
-        is_final = final_write.make_final(self.store, row_id, outcome, self.face.note, returned.receipts)
+        is_final = final_write.make_final(
+            self.store, row_id, outcome, self.face.note, returned.receipts, text.clean_answer
+        )
         if returned.receipts and not is_final:
             done = replace(done, returned=NOTHING)
             if outcome.success:

@@ -51,9 +51,9 @@ class RunText:
 
     def begin(self) -> None:
         """Write the prompt: the CLI runs."""
-        prompt = _hide_secrets(self._saved.prompt.encode("utf-8", "surrogatepass"))
+        saved = self._saved
         head = json.dumps(
-            {"prompt": prompt, "may_be_told": self._saved.may_be_told, "may_be_found": self._saved.may_be_found}
+            {"prompt": self.clean_prompt(), "may_be_told": saved.may_be_told, "may_be_found": saved.may_be_found}
         )
         with suppress(OSError):
             make_folder(self._path.parent)
@@ -68,7 +68,15 @@ class RunText:
         """Write the answer behind the prompt, unless it is no text."""
         if self._answer and b"\0" not in self._answer and self._path.exists():
             with suppress(OSError):
-                self._append(_hide_secrets(bytes(self._answer)).encode("utf-8", "surrogatepass"), os.O_APPEND)
+                self._append(self.clean_answer().encode("utf-8", "surrogatepass"), os.O_APPEND)
+
+    def clean_prompt(self) -> str:
+        """Return the prompt without secrets."""
+        return _hide_secrets(self._saved.prompt.encode("utf-8", "surrogatepass"))
+
+    def clean_answer(self) -> str:
+        """Return the answer so far without secrets; empty where it is no text."""
+        return "" if b"\0" in self._answer else _hide_secrets(bytes(self._answer))
 
     def _append(self, data: bytes, flag: int) -> None:
         with os.fdopen(open_private(self._path, os.O_WRONLY | flag), "wb") as file:

@@ -122,6 +122,15 @@ def settle_asked(  # noqa: PLR0913, RUF100 - what was asked, and what became of 
             settle(store, request.request_id, "answered", now, decision=decision, answered_by=by)
 
 
+def was_denied(store: Store, origin: Origin, asker: str, native_id: str) -> bool:
+    """Tell whether somebody has said no to this, at last."""
+    row = LiveRequestRow
+    mine = (row.origin == origin) & (row.asker == asker) & (row.native_id == native_id) & (row.decision != "")
+    with store.read():
+        rows = store.rows(row.select(row.decision).where(mine).order_by(row.created_at.desc()).limit(1))
+    return bool(rows) and rows[0][0] == "deny"
+
+
 def _pending_of(store: Store, origin: str, asker: str) -> tuple[LiveRequest, ...]:
     row = LiveRequestRow
     mine = (row.status == "pending") & (row.origin == origin) & (row.asker == asker)

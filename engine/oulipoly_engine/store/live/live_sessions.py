@@ -237,6 +237,15 @@ def begin_turn(store: Store, turn_id: str, native_turn_id: str) -> bool:
     return may_begin
 
 
+def wait_turn(store: Store, turn_id: str, text: str) -> None:
+    """Note that the CLI has a turn no more, and will be sent it again. text: of the message, with its secrets."""
+    row = LiveTurnRow
+    is_open = row.status.in_(states.sources(states.TURN, "wait"))
+    with store.write():
+        store.run(row.update(status="starting", native_turn_id=None).where(row.turn_id == turn_id, is_open))
+        unsent_texts.keep(store, turn_id, text)
+
+
 @compile_query
 def _turn_ended(
     turn_id: Parameter,

@@ -11,6 +11,7 @@ from oulipoly_engine.store.base.orm import fn
 from oulipoly_engine.store.models.live import LiveSessionRow
 from oulipoly_engine.store.models.sessions import ChainRow, FactsRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.outbox import events as outbox
 
 
 def remove(store: Store, session_id: str) -> None:
@@ -29,4 +30,6 @@ def remove(store: Store, session_id: str) -> None:
             store.run(segment.delete().where(mine))
             left = segment.select(segment.chain_id)
             store.run(chain.delete().where(chain.chain_id.in_(each_of(chains)), chain.chain_id.not_in(left)))
+        outbox.forget_session(store, session_id)
+        outbox.unregister(store, f"extensions:{session_id}")  # of a process that was killed
         store.run(row.delete().where(row.session_id == session_id))

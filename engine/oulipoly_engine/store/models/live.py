@@ -1,8 +1,8 @@
-"""Live sessions: their turns, events, requests and queues, and how the runtimes stood."""
+"""Live sessions: their turns, events, requests and queues, and how the runtimes stood; the outbox of all sessions."""
 
 from __future__ import annotations
 
-from oulipoly_engine.store.base.orm import SQL, Check, CompositeKey, Default, IntegerField, TextField
+from oulipoly_engine.store.base.orm import SQL, AutoField, Check, CompositeKey, Default, IntegerField, TextField
 from oulipoly_engine.store.models.base import Row, references
 
 _OF_SESSION = references("live_sessions", "session_id")
@@ -128,3 +128,23 @@ class RuntimeProbeRow(Row, table_name="runtime_probes"):
     runtime_id = TextField(primary_key=True)
     probed_at = TextField()
     summary = TextField()  # JSON
+
+
+class EventRow(Row, table_name="events"):
+    """Something that has happened."""
+
+    id = AutoField()
+    topic = TextField()
+    at = IntegerField()  # Unix milliseconds
+    session_id = TextField()
+    body = TextField()  # a JSON object
+
+
+EventRow.add_index(EventRow.session_id, name="idx_events_session")
+
+
+class EventReaderRow(Row, table_name="event_readers"):
+    """Who reads, and the last event that was read."""
+
+    name = TextField(primary_key=True)
+    event_id = IntegerField()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.store.base.orm import AutoField, CompositeKey, Default, IntegerField, TextField
+from oulipoly_engine.store.base.orm import AutoField, CompositeKey, Default, DoubleField, IntegerField, TextField
 from oulipoly_engine.store.models.base import Row, references
 
 
@@ -35,3 +35,14 @@ class SetupRunRow(Row, table_name="setup_runs"):
     outcome = TextField(null=True)
     turns = IntegerField(constraints=[Default(0)])
     summary = TextField(constraints=[Default("''")])
+
+
+class ExtensionRow(Row, table_name="extensions"):
+    """How an extension does, of its files as they are."""
+
+    name = TextField(primary_key=True)
+    digest = TextField()
+    failures = IntegerField(constraints=[Default(0)])
+    last_failure = TextField(constraints=[Default("''")])
+    is_broken = IntegerField(constraints=[Default(0)])
+    load_ms = DoubleField(null=True)

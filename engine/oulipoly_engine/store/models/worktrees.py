@@ -48,9 +48,10 @@ class OperationRow(Row, table_name="worktree_operations"):
 OperationRow.add_index(OperationRow.begun_at, where=SQL("state = 'begun'"), name="idx_worktree_operations_begun")
 
 
-class WorktreePermissionRow(Row, table_name="worktree_permissions", primary_key=CompositeKey("repository", "digest")):
-    """Commands of a repository's settings that a person has allowed."""
+class GrantRow(Row, table_name="worktree_permissions", primary_key=CompositeKey("subject", "digest", "right")):
+    """Something that a person has allowed by a digest. The names of the table and its first column are older."""
 
-    repository = TextField()
+    subject = TextField(column_name="repository")  # git's folder, a project's folder of settings, `extension:NAME`
     digest = TextField()
     allowed_at = TextField()
+    right = TextField(constraints=[Default("''")])

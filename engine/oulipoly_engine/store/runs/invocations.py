@@ -101,7 +101,7 @@ def end(store: Store, row_id: int, outcome: Outcome) -> str | None:
     Compare-and-set: a row that is final already stays as it is and nothing is counted twice.
     """
     with store.write():
-        row = _first(store.rows(_by_id(row_id)))
+        row = read(store, row_id)
         if row is None or row.status is not Status.RUNNING:
             return None
         store.run(
@@ -219,6 +219,11 @@ def find_folder(store: Store, account: str, session_id: str) -> str | None:
     """Return where a session's last run has worked. session_id: the run's own id where its CLI told none."""
     rows = store.rows(_select_folder(account, session_id))
     return str(rows[0][0]) if rows else None
+
+
+def read(store: Store, row_id: int) -> Invocation | None:
+    """Return the invocation of a row."""
+    return _first(store.rows(_by_id(row_id)))
 
 
 def children(store: Store, row_id: int) -> tuple[Invocation, ...]:

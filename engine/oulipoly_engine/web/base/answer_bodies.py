@@ -304,7 +304,7 @@ class Request(BaseModel):
 
     id: str
     call_id: str
-    origin: str = Field(description="Who asks: `live`, `setup`, `worktree` or `device`.")
+    origin: str = Field(description="Who asks: `live`, `setup`, `worktree`, `device` or `extension`.")
     session_id: str | None = Field(description="Of a live session's request.")
     turn_id: str | None
     kind: str

@@ -8,6 +8,7 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.entries import entry_of
 from oulipoly_engine.core.live.events import FileChange, Item, Numbered
 from oulipoly_engine.core.live.requests import describe_end
+from oulipoly_engine.core.live.retry import describe_retry
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.records import Record
@@ -105,8 +106,8 @@ def _make(one: Numbered, titles: Mapping[str, str], reader: str) -> Entry | None
             )
         case ev.TurnEnded(status="interrupted"):
             return Entry(one.seq, one.at, "notice", "The turn was interrupted.")
-        case ev.TurnRetrying(message=message):
-            return Entry(one.seq, one.at, "notice", f"It tries again: {message}")
+        case ev.TurnRetrying() as event:
+            return Entry(one.seq, one.at, "notice", describe_retry(event))
         case ev.SessionFailed(message=message):
             return Entry(one.seq, one.at, "notice", f"The session failed: {message}", is_bad=True)
         case ev.SessionClosed(reason=reason, message=message):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.live.lines import decode_json
+from oulipoly_engine.core.text.lines import decode_json
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from oulipoly_engine.core.live.events import NativeIdChanged, RequestOpened, SessionOpened, TurnEnded
-from oulipoly_engine.core.live.lines import LineSplitter
+from oulipoly_engine.core.text.lines import LineSplitter
 from oulipoly_engine.drivers.acp import AcpDriver
 from oulipoly_engine.drivers.base import Opening, Resolution
 from oulipoly_engine.drivers.claude import ClaudeDriver

@@ -5,6 +5,7 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import orders
+from oulipoly_engine.core.live.retry import Policy
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.sessions.compaction import Rules
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening
@@ -13,7 +14,8 @@ from oulipoly_engine.service.live import turns
 from oulipoly_engine.service.live.turns import Process, SessionTurns
 from oulipoly_engine.store.base.connections import Connections
 from oulipoly_engine.store.base.db import open_store
-from oulipoly_engine.store.live import live_events, live_queue, live_sessions
+from oulipoly_engine.store.live import live_events, live_queue, live_sessions, unsent_texts
+from oulipoly_engine.store.outbox import events as outbox
 
 KEY = "sk-proj-" + "aB3dE5gH7jK9mN1pQ3sT5vX7"
 
@@ -60,11 +62,20 @@ class QuietDriver(Driver):
         self._say(*events)
 
 
+class StillClock(SystemClock):
+    """A clock whose seconds pass when a test says so."""
+
+    seconds = 0.0
+
+    def monotonic(self):
+        return self.seconds
+
+
 class Talk:
     """One session with its store, its driver and what was told of it."""
 
     def __init__(self, folder):
-        self.folder, self.driver, self.told = folder, QuietDriver(), []
+        self.folder, self.driver, self.told, self.clock = folder, QuietDriver(), [], StillClock()
         self.store = open_store(folder / "state.db")
         now = SystemClock().now()
         self.session = LiveSession("s1", "/", "r", "claude", "m", now, now, native_id="n1")
@@ -73,7 +84,8 @@ class Talk:
 
     def begin_process(self):
         process = Process(1, "u1", "claude", "m", 1)
-        turns = SessionTurns(self.store, self.session, self.driver, process, SystemClock(), self.told.append)
+        policy = Policy(attempts=2, jitter=0)
+        turns = SessionTurns(self.store, self.session, self.driver, process, self.clock, self.told.append, retry=policy)
         turns.take_over()
         return turns
 
@@ -87,6 +99,16 @@ class Talk:
         self.turns.take()
         self.turns.tell()
         return told["turn_id"]
+
+    def pass_time(self, seconds):
+        self.clock.seconds += seconds
+        left = self.turns.retry_when_due(self.clock.monotonic())
+        self.turns.take()
+        self.turns.tell()
+        return left
+
+    def of(self, kind):
+        return [one.event for one in self.told if isinstance(one.event, kind)]
 
     def messages(self):
         events = [one.event for one in live_events.after(self.store, "s1", 0)]
@@ -374,3 +396,120 @@ def test_the_session_is_not_read_where_nothing_would_come_of_it(talk, monkeypatc
     talk.say(ev.TurnStarted(), ev.TurnEnded("completed"))
 
     assert [] == codes(talk)
+
+
+def test_readers_of_the_outbox_are_told_with_what_has_happened(talk):
+    outbox.register(talk.store, "hooks")
+    talk.say(ev.SessionOpened("n1", "opus", "2.1"))
+    talk.say(ev.SessionOpened("n1", "opus", "2.1"))  # as claude says before each turn
+    turn_id = talk.send(f"use API_KEY={KEY}")
+    run = ev.Item("i1", "command", "completed", "output", title="ls", native_kind="Bash", exit_code=0)
+    talk.say(ev.TurnStarted(), ev.ItemEnded(run), ev.ItemEnded(ev.Item("i2", "agent_message", "completed", "done")))
+    talk.say(ev.TurnEnded("failed", "no network", "network"))
+
+    told = outbox.read_after(talk.store, "hooks")
+    assert ["session_started", "message_sent", "tool_used", "message_received", "error"] == [one.topic for one in told]
+    assert ("s1", "r", "use API_KEY=[redacted]") == (
+        told[0].session_id,
+        told[0].body["runtime"],
+        told[1].body["text"],
+    )
+    assert {turn_id} == {one.body["turn_id"] for one in told[1:]}
+
+
+NETWORK = ev.TurnEnded("failed", "API Error: Unable to connect to API (ECONNREFUSED)", "unknown")
+
+
+def statuses(talk):
+    return [turn.status for turn in live_sessions.turns_of(talk.store, "s1")]
+
+
+def test_a_turn_that_fails_before_anything_came_is_sent_again(talk):
+    talk.say(ev.SessionOpened("n1"))
+    turn_id = talk.send(f"use API_KEY={KEY}")
+    talk.say(ev.TurnStarted("native-1"), NETWORK)
+
+    (waiting,) = talk.of(ev.TurnRetrying)
+    assert (turn_id, 1, 2, 1000, "network") == (
+        waiting.turn_id,
+        waiting.attempt,
+        waiting.attempts,
+        waiting.delay_ms,
+        waiting.cause,
+    )
+    assert (["starting"], 1.0) == (statuses(talk), talk.turns.retry_when_due(talk.clock.monotonic()))
+    assert 1 == len(talk.unsent())  # whoever kills the host loses no secret of the message
+    assert KEY.encode() not in talk.bytes_of_state_file()
+
+    talk.pass_time(1)
+    again = ev.ItemEnded(ev.Item("theirs", "user_message", "completed", "use it"))
+    talk.say(ev.TurnStarted("native-2"), again, ev.ItemEnded(ev.Item("a", "agent_message", "completed", "done")))
+    talk.say(ev.TurnEnded("completed"))
+
+    assert [f"use API_KEY={KEY}"] * 2 == talk.driver.sent
+    assert (1, ["completed"]) == (len(talk.messages()), statuses(talk))
+    assert ["done"] == [end.reply for end in talk.of(ev.TurnEnded)]
+
+
+def test_a_turn_fails_once_it_was_tried_as_often_as_is_allowed(talk):
+    talk.say(ev.SessionOpened("n1"))
+    talk.send("go")
+    for pause in (1, 2, 0):
+        talk.say(ev.TurnStarted(), NETWORK)
+        talk.pass_time(pause)
+
+    assert ([1, 2], ["failed"]) == ([one.attempt for one in talk.of(ev.TurnRetrying)], statuses(talk))
+    assert 3 == len(talk.driver.sent)
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        ev.ItemDelta("a", "The first words"),
+        ev.ItemStarted(ev.Item("c", "command", title="rm -r build")),
+        ev.ItemEnded(ev.Item("f", "file_change", "completed")),
+        ev.RequestOpened("1", "command_approval", ev.Prompt("ls")),
+        ev.TurnRetrying("Reconnecting... 1/5"),  # the CLI does it by itself
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_a_turn_of_which_something_came_is_not_sent_again(talk, effect):
+    talk.say(ev.SessionOpened("n1"))
+    talk.send("go")
+    talk.say(ev.TurnStarted(), effect, NETWORK)
+
+    assert (["failed"], ["go"]) == (statuses(talk), talk.driver.sent)
+
+
+@pytest.mark.parametrize("code", ["usage_limit", "unauthorized", "invalid_request"])
+def test_what_does_not_pass_by_itself_is_not_sent_again(talk, code):
+    talk.say(ev.SessionOpened("n1"))
+    talk.send("go")
+    talk.say(ev.TurnStarted(), ev.TurnEnded("failed", "no", code))
+
+    assert ["failed"] == statuses(talk)
+
+
+def test_an_interrupt_ends_the_wait_and_the_next_message_goes(talk):
+    talk.say(ev.SessionOpened("n1"))
+    talk.send("go")
+    talk.say(ev.TurnStarted(), NETWORK)
+    talk.send("next")  # it waits as for any turn
+    answer = talk.turns.order(orders.Steer("and now"), "somebody")
+    talk.turns.order(orders.Interrupt(), "somebody")
+
+    assert not answer["steered"]
+    assert ["go", "next"] == talk.driver.sent
+    assert "interrupted" == statuses(talk)[0]
+    assert talk.pass_time(60) is None
+
+
+def test_a_process_that_ends_leaves_a_turn_that_waits_to_be_gone_on_with(talk):
+    talk.say(ev.SessionOpened("n1"))
+    turn_id = talk.send(f"use API_KEY={KEY}")
+    talk.say(ev.TurnStarted(), NETWORK)
+    talk.turns.close(ev.SessionClosed("killed"), ends_turn=False)
+
+    assert [turn_id] == [one.left_turn for one in talk.of(ev.SessionClosed)]
+    (left,) = live_sessions.open_turns(talk.store)
+    assert f"use API_KEY={KEY}" == unsent_texts.read(talk.store, turn_id, left.input)

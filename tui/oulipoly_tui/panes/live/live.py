@@ -229,9 +229,17 @@ class LivePane(LiveBase):
         self.following.sent.append(message.text)
         self._slash.submit(message.text, is_queued=message.is_queued)
 
+    def leave(self) -> bool:
+        """Stop a turn that waits to be tried again; return whether there was one."""
+        waits = self.talk.turn is not None and bool(self.talk.turn.retry)
+        if waits:
+            self.orders.interrupt()
+        return waits
+
     @on(Composer.Left)
     def _handle_leaving(self) -> None:
-        (self.view if self.request is None else self.query_one(RequestPanel)).focus()
+        if not self.leave():
+            (self.view if self.request is None else self.query_one(RequestPanel)).focus()
 
     @on(Composer.InterruptWanted)
     def _handle_interrupt(self) -> None:

@@ -14,6 +14,7 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import Item, Numbered, Prompt, Usage
 from oulipoly_engine.core.live.permissions import describe_policy
 from oulipoly_engine.core.live.requests import describe_end
+from oulipoly_engine.core.live.retry import describe_retry
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record, replace
 from oulipoly_tui.view.live.blocks import Block
@@ -38,6 +39,7 @@ class RunningTurn(Record):
     kind: str = ""
     at: str = ""  # RFC 3339; empty: it began before what we know
     was_queued: bool = False  # its message has waited for the end of another turn
+    retry: str = ""  # how it will be tried again; empty: it does not wait for that
 
 
 class Queued(Record):
@@ -179,7 +181,7 @@ class Conversation:
             case ev.TurnEnded():
                 return self._end_turn(event, at)
             case ev.TurnRetrying():
-                return self._note(f"tries again: {event.message}", "warn", at, event.turn_id)
+                return self._take_retry(event, at)
             case ev.RequestOpened():
                 self.requests[event.request_id] = OpenRequest(event.request_id, event.kind, event.prompt)
             case ev.RequestResolved():
@@ -279,6 +281,13 @@ class Conversation:
         self._places[block.id] = len(self.blocks)
         self.blocks.append(block)
         return len(self.blocks) - 1
+
+    def _take_retry(self, event: ev.TurnRetrying, at: str) -> int:
+        text = describe_retry(event)
+        if event.attempts and self.turn is not None:
+            self.turn = replace(self.turn, retry=text)
+            text = f"{text} · {event.message}"
+        return self._note(text, "warn", at, event.turn_id)
 
     def _end_turn(self, event: ev.TurnEnded, at: str) -> int:
         began = self.turn.at if self.turn is not None and self.turn.turn_id == event.turn_id else ""

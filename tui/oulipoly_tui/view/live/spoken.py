@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import RESUMES, Item, Prompt
 from oulipoly_engine.core.live.requests import describe_end
+from oulipoly_engine.core.live.retry import describe_retry
 from oulipoly_engine.core.text.control_characters import visible_line, visible_text
 from oulipoly_tui.view.live.diff_lines import summary
 from oulipoly_tui.view.live.request_lines import KINDS
@@ -23,7 +24,7 @@ def spoken(event: ev.AnyEvent) -> Iterator[str]:
             cause = f" {visible_line(event.message)}." if event.message else ""
             yield f"Turn {event.status}.{cause}"
         case ev.TurnRetrying():
-            yield f"It tries again. {visible_line(event.message)}."
+            yield f"{describe_retry(event)}."
         case ev.RequestResolved():
             yield f"The request is {describe_end(event.status, event.decision)}."
         case ev.SessionFailed() | ev.SessionClosed():

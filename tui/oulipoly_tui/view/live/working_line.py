@@ -37,6 +37,8 @@ def state_of(talk: Conversation, standing: Standing) -> tuple[str, Tone]:
     if talk.turn is not None:
         if standing.is_interrupting:
             return "interrupting …", "warn"
+        if talk.turn.retry:
+            return f"{talk.turn.retry}. Esc: stop", "warn"
         running = "running what was queued" if talk.turn.was_queued else "running"
         doing = {"compact": "compacting", "review": "reviewing"}.get(talk.turn.kind, running)
         return f"{doing} {duration(standing.elapsed_s)}".rstrip(), "accent"
@@ -51,7 +53,7 @@ def working_line(talk: Conversation, standing: Standing, width: int) -> Line:
     parts: list[tuple[int, Span]] = [(0, (f"● {state}", tone))]  # (the higher, the sooner left out; the part)
     if talk.turn is not None and standing.is_interrupting:
         parts += [(1, ("then what is queued runs", "warn"))] if talk.queue else []
-    elif talk.turn is not None and standing.interrupt_key:
+    elif talk.turn is not None and standing.interrupt_key and not talk.turn.retry:
         parts.append((1, (f"{standing.interrupt_key} interrupts", "")))
     if standing.account:
         used = None if standing.window is None else standing.window[1]

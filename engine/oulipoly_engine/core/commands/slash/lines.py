@@ -1,7 +1,6 @@
 """What a line of a live session is: a message, or a command of ours, of its CLI, or of a prompt file. Pure.
 
-    /name words   a command: ours, a prompt file's, a package's prompt or the CLI's, in this order; an unknown name is
-                  refused, never sent
+    /name words   a command: ours, a prompt's of a file or a package, an extension's or the CLI's; no other is sent
     //name        the message `/name`
     anything else a message
 
@@ -56,11 +55,20 @@ class CliCommand(NamedTuple):
     description: str = ""
 
 
+class OfExtension(NamedTuple):
+    """A command of an extension."""
+
+    extension: str
+    name: str
+    description: str = ""
+
+
 class Known(NamedTuple):
-    """What a session knows beside our own commands; extensions come here too."""
+    """What a session knows beside our own commands."""
 
     prompts: Sequence[Prompt] = ()
     cli: Sequence[CliCommand] = ()
+    extensions: Sequence[OfExtension] = ()  # by the names of extensions
 
 
 class Message(NamedTuple):
@@ -83,7 +91,8 @@ class Refusal(NamedTuple):
 
 
 Line = Message | Order | Refusal
-Entry = Slash | Prompt | CliCommand
+Entry = Slash | Prompt | CliCommand | OfExtension
+_ARGUMENTS = (Argument("arguments", is_rest=True, is_optional=True),)
 _NOTHING = Known()
 
 
@@ -102,6 +111,9 @@ def judge(text: str, known: Known = _NOTHING) -> Line:
             return Order(slash, words) if len(words) <= len(slash.arguments) else Refusal(f"write {slash.usage}")
         case Prompt() as prompt:
             return Message(prompt.fill(rest))
+        case OfExtension() as command_of:
+            slash = Slash(f"{command_of.extension}:{command_of.name}", "ext run", takes=_ARGUMENTS)
+            return Order(slash, (rest,) if rest else ())
         case CliCommand() as of_cli:
             return Message(f"/{of_cli.name}{command[2]}")
         case None:
@@ -125,13 +137,22 @@ def _describe_unknown(name: str, known: Known) -> str:
 def map_names(known: Known) -> Mapping[str, Entry]:
     """Return all that may stand behind the slash: a name is the first one's that has it; prefixes tell the others."""
     names: dict[str, Entry] = {name: slash for slash in SLASHES for name in (slash.name, *slash.aliases)}
-    others: tuple[Prompt | CliCommand, ...] = (*known.prompts, *known.cli)
+    others: tuple[Prompt | CliCommand | OfExtension, ...] = (*known.prompts, *known.extensions, *known.cli)
     for entry in others:
         names.setdefault(entry.name, entry)
     for entry in others:
-        prefix = entry.prefix if isinstance(entry, Prompt) else "cli"
-        names.setdefault(f"{prefix}:{entry.name}", entry)
+        names.setdefault(f"{_prefix_of(entry)}:{entry.name}", entry)
     return names
+
+
+def _prefix_of(entry: Prompt | CliCommand | OfExtension) -> str:
+    match entry:
+        case Prompt():
+            return entry.prefix
+        case OfExtension():
+            return entry.extension
+        case CliCommand():
+            return "cli"
 
 
 def list_offers(known: Known, begun: str = "") -> Iterator[tuple[str, str]]:

@@ -13,10 +13,10 @@ from uuid import uuid4
 
 from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import AnyEvent, ModelInfo, Notice, SessionClosed, SessionFailed, SessionOpened
-from oulipoly_engine.core.live.lines import LineSplitter
 from oulipoly_engine.core.live.runtime_status import Diagnostic, Probe, shorten
 from oulipoly_engine.core.live.runtimes import Runtime, hide_proxy
 from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_engine.core.text.lines import LineSplitter
 from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.core.transcripts.sanitize import readable
 from oulipoly_engine.drivers.base import Driver, Opening

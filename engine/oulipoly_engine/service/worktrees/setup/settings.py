@@ -11,8 +11,8 @@ from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.regular_files import CONFIGURATION_LIMIT, read_regular
 from oulipoly_engine.service.worktrees.base.repository import Repository
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.grants import grants
 from oulipoly_engine.store.live import live_requests
-from oulipoly_engine.store.worktrees import permissions
 
 
 def find_setup(repository: Repository, commit: str) -> Setup:
@@ -53,7 +53,7 @@ def require_permission(store: Store, repository: Repository, setup: Setup, now: 
 def allow(store: Store, git_folder: str, digest: str, now: datetime, by: str) -> None:
     """Note that a person allows the commands that a digest stands for, and that the request for it is answered."""
     with store.write():
-        permissions.allow(store, git_folder, digest, now)
+        grants.allow(store, git_folder, digest, now)
         live_requests.settle_asked(store, "worktree", git_folder, digest, now, decision="approve", by=by)
 
 
@@ -71,7 +71,7 @@ def require_permission_still(store: Store, worktree: Worktree, setup: Setup) -> 
 
 
 def _is_allowed(store: Store, git_folder: str, setup: Setup) -> bool:
-    return not setup.commands or setup.digest in permissions.list_allowed(store, git_folder)
+    return not setup.commands or setup.digest in grants.list_allowed(store, git_folder)
 
 
 def _decode(data: bytes) -> str:

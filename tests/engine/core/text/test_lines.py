@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.live.lines import LineSplitter, Oversized
+from oulipoly_engine.core.text.lines import LineSplitter, Oversized
 
 
 def split(data, *, limit, step):

@@ -1,0 +1,1 @@
+"""What the outbox tells of what has happened."""

@@ -1,0 +1,140 @@
+"""Which extensions one user has, which of them are switched on, and those that this process has imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.extensions.hooks import OBSERVERS
+from oulipoly_engine.core.extensions.installed import Installed
+from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.extension_api import Handled, Session, Transform
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, ExtensionOrder, describe_session
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.accounts.accounts import Settings
+    from oulipoly_engine.service.extensions.extensions import Extensions
+    from oulipoly_engine.store.base.db import Store
+
+_OF_HOSTS = {*GUARDED_ORDERS.values(), "before_tool", *OBSERVERS}  # hooks that a session's own process calls
+
+# ruff: noqa: PLC0415 - who has no extension loads none of them
+
+
+class ExtensionSet:
+    """The extensions of one user. Safe to use from any thread."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        clock: Clock,
+        read_settings: Callable[[], Settings],
+        lend_store: Callable[[], AbstractContextManager[Store]],
+        note: Callable[[str], object],
+    ) -> None:
+        self._paths = paths
+        self._clock = clock
+        self._read_settings = read_settings
+        self._lend_store = lend_store
+        self._note = note
+        self._discovered: tuple[object, tuple[Installed, ...]] | None = None
+
+    def discover(self) -> tuple[Installed, ...]:
+        """Return all that are there, read anew, whether they are switched on or not."""
+        from oulipoly_engine.config.layers import mark_project
+        from oulipoly_engine.service.extensions.discovery import Places, discover
+        from oulipoly_engine.service.packages.resources import enabled_resources
+
+        project = mark_project(self._paths)
+        entries = self._read_settings().extensions
+        packages = tuple(each.path for each in enabled_resources(self._paths.packages, "extensions", entries))
+        has_project = project is not None and project[2]
+        return discover(self._paths, Places(self._paths.above.extensions, entries, packages, has_project))
+
+    def is_off(self, name: str) -> bool:
+        """Tell whether the settings switch an extension off."""
+        from oulipoly_engine.core.accounts.resource_lists import is_switched_off
+
+        settings = self._read_settings()
+        return not settings.extensions_enabled or is_switched_off(settings.extensions, name)
+
+    def list_on(self) -> tuple[Installed, ...]:
+        """Return those that are switched on, as they were when a folder of them has changed last."""
+        settings = self._read_settings()
+        if not settings.extensions_enabled:
+            return ()
+        from oulipoly_engine.service.extensions.discovery import mark_places
+
+        mark = (mark_places(self._paths), settings.extensions)
+        if self._discovered is None or self._discovered[0] != mark:
+            self._discovered = (mark, self.discover())
+        return tuple(each for each in self._discovered[1] if not self.is_off(each.name))
+
+    @property
+    def order(self) -> ExtensionOrder:
+        """Return what the host of a live session gets: the extensions that have something to do there."""
+        installed = tuple(each for each in self.list_on() if _OF_HOSTS.intersection(each.manifest.hooks))
+        if not installed:
+            return ExtensionOrder()
+        return ExtensionOrder(
+            installed,
+            self._read_settings().extension_timeout_seconds,
+            str(self._paths.extension_logs),
+            str(self._paths.extension_settings),
+            tuple(map(str, self._protected)),
+        )
+
+    @property
+    def _protected(self) -> tuple[Path, ...]:
+        folders = (self._paths.config, self._paths.data, self._paths.cache)
+        return tuple(folder.resolve() for folder in folders if folder is not None)
+
+    @cached_property
+    def running(self) -> Extensions:
+        """Return those of this process."""
+        from oulipoly_engine.service.extensions.extensions import Extensions, Surroundings
+
+        surroundings = Surroundings(
+            self._lend_store,
+            self._clock,
+            self._read_settings().extension_timeout_seconds,
+            self._paths.extension_logs,
+            self._paths.extension_settings,
+            self._protected,
+            self._note,
+            self._publish,
+        )
+        return Extensions(self.list_on, surroundings)
+
+    def _publish(self, name: str, body: Mapping[str, Any]) -> None:
+        from oulipoly_engine.service.extensions.session_hooks import publish
+
+        with self._lend_store() as store:
+            publish(store, self._clock, "", name, body)
+
+    def guard(self, hook: str, session: Session, **facts: str) -> None:
+        """Ask every extension whether something may happen. Raises ExtensionRefused."""
+        if any(hook in each.manifest.hooks for each in self.list_on()):
+            self.running.guard(hook, session, **facts)
+
+    def guard_live(self, hook: str, session: LiveSession, **facts: str) -> None:
+        """Do the same for a live session."""
+        self.guard(hook, describe_session(session), **facts)
+
+    def guard_recorded(self, hook: str, session_id: str, **facts: str) -> None:
+        """Do the same for a session of which no more is asked."""
+        self.guard(hook, Session(session_id), **facts)
+
+    def run_command(self, name: str, command: str, words: str, session: LiveSession) -> Transform | Handled:
+        """Do a slash command of an extension. Raises ExtensionRefused."""
+        return self.running.run_command(name, command, words, describe_session(session))
+
+    def close(self) -> None:
+        """End those of this process."""
+        if "running" in self.__dict__:
+            self.running.close()

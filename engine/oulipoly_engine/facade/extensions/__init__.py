@@ -1,0 +1,1 @@
+"""Extensions: what is asked and ordered about them."""

@@ -1,0 +1,1 @@
+"""Extensions: discovered, imported at their first use, and called within limits."""

@@ -1,0 +1,1 @@
+"""What a person has allowed by a digest."""

@@ -1,0 +1,1 @@
+"""What has happened, for who has asked to be told."""

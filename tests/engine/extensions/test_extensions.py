@@ -1,0 +1,298 @@
+"""Extensions in process: nothing is imported before a yes, each failure is contained and named, names never clash."""
+
+import sys
+
+import pytest
+
+from oulipoly_engine.errors import ExtensionNotFound, ExtensionRefused
+from oulipoly_engine.extension_api import Handled, Session, Transform
+
+FORK = ["before_fork"]
+HERE = Session("s1", "/w", "r", "a", "m", "t")
+
+
+def take(extending, text):
+    return extending.set.running.take_input(text, HERE)
+
+
+def test_nothing_is_imported_before_a_person_says_yes(extending):
+    extending.write("quiet", "raise SystemExit('imported')", hooks=FORK)
+
+    extending.guard()
+    (status,) = extending.engine.extensions.list()
+    assert ("pending", ("run",), None) == (status.state, status.missing, status.standing.load_ms)
+    assert not [name for name in sys.modules if name.startswith("agent_runner_extension_")]
+
+
+def test_a_guard_says_no_and_stays_active(extending):
+    extending.write(
+        "keeper", "def before_fork(self, session, entry): raise Refused(f'{session.id} {entry}')", hooks=FORK
+    )
+    extending.allow("keeper")
+
+    with pytest.raises(ExtensionRefused, match="'keeper' refuses it: s1 e1"):
+        extending.guard()
+    assert ("active", 0) == (extending.status("keeper").state, extending.status("keeper").standing.failures)
+    assert extending.status("keeper").standing.load_ms > 0
+
+
+def test_the_first_that_refuses_ends_the_chain(extending):
+    for name in "ab":
+        extending.write(name, "def before_fork(self): print('asked'); raise Refused('no')", hooks=FORK)
+    extending.allow("a", "b")
+
+    with pytest.raises(ExtensionRefused, match="'a' refuses"):
+        extending.guard()
+    assert "asked" in extending.log("a")
+    assert not (extending.paths.extension_logs / "b.log").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        pytest.param("def before_fork(self): raise ValueError('broken')", "ValueError: broken", id="raises"),
+        pytest.param("def before_fork(self): sys.exit(3)", "SystemExit: 3", id="exits"),
+        pytest.param("def before_fork(self): raise KeyboardInterrupt", "KeyboardInterrupt", id="interrupts"),
+        pytest.param("def before_fork(self): raise MemoryError", "MemoryError", id="memory"),
+        pytest.param("def before_fork(self): bytearray(1 << 62)", "MemoryError", id="takes memory"),
+        pytest.param("def before_fork(self): time.sleep(60)", "longer than 0.3 s", id="hangs"),
+        pytest.param("def before_fork(self, strange): pass", "cannot be loaded", id="strange arguments"),
+        pytest.param("pass", "declares the hook `before_fork`", id="no such method"),
+        pytest.param("def __init__(self): raise OSError('no')", "OSError: no", id="cannot be made"),
+        pytest.param("time.sleep(60)", "longer than 0.3 s", id="imports slowly"),
+        pytest.param("sys.exit()", "SystemExit", id="exits at import"),
+        pytest.param("def on_load(self, context): raise ValueError", "ValueError", id="cannot begin"),
+        pytest.param("exec('def f(:')", "SyntaxError", id="no Python"),
+    ],
+)
+def test_a_failing_guard_refuses_is_named_and_is_switched_off_at_the_third_time(extending, code, reason):
+    extending.write("bad", code, hooks=FORK)
+    extending.write("good", "def before_fork(self): pass", hooks=FORK)
+    extending.allow("bad", "good")
+
+    for _ in range(3):
+        with pytest.raises(ExtensionRefused, match=r"'bad' has failed, .*ext disable bad"):
+            extending.guard()
+    extending.guard()
+    status = extending.status("bad")
+    assert ("disabled", 3) == (status.state, status.standing.failures)
+    assert reason in status.reason
+    assert [note for note in extending.notes if "'bad' is switched off" in note]
+    assert "active" == extending.status("good").state
+
+
+def test_what_was_switched_off_is_tried_again_once_it_is_switched_on(extending):
+    extending.write("bad", "def before_fork(self): raise ValueError", hooks=FORK)
+    extending.allow("bad")
+    for _ in range(3):
+        with pytest.raises(ExtensionRefused):
+            extending.guard()
+
+    assert "active" == extending.engine.extensions.enable("bad").state
+    with pytest.raises(ExtensionRefused):
+        extending.guard()
+
+
+def test_what_it_prints_goes_to_its_log_without_secrets(extending, capfd):
+    key = "sk-proj-" + "aB3dE5gH7jK9mN1pQ3sT5vX7"
+    extending.write("loud", f"def before_fork(self): print('{key}'); print('err', file=sys.stderr)", hooks=FORK)
+    extending.allow("loud")
+
+    extending.guard()
+    sys.stdout.write("ours\n")
+    assert ("ours\n", "") == capfd.readouterr()
+    assert "err" in extending.log("loud")
+    assert key not in extending.log("loud")
+
+
+def test_a_file_that_changes_after_the_yes_asks_again(extending):
+    place = extending.write("shifty", "def before_fork(self): pass", hooks=FORK)
+    extending.allow("shifty")
+    extending.guard()
+
+    with (place / "extension.py").open("a") as file:
+        file.write("raise SystemExit('another')\n")
+    extending.open()
+    extending.guard()
+    status = extending.status("shifty")
+    assert ("pending", frozenset()) == (status.state, status.standing.granted)
+    assert [status.installed.name] == [each.installed.name for each in extending.engine.extensions.questions()]
+
+
+def test_code_that_is_compiled_beside_it_counts_as_a_file_of_it(extending):
+    place = extending.write("shifty", "pass")
+    before = extending.status("shifty").installed.digest
+    (place / "__pycache__").mkdir()
+    (place / "__pycache__" / "extension.cpython-311.pyc").write_bytes(b"x")
+
+    assert before != extending.status("shifty").installed.digest
+
+
+def test_importing_it_changes_nothing_of_what_was_allowed(extending):
+    place = extending.write("split", "from agent_runner_extension_split.part import before_fork", hooks=FORK)
+    (place / "part.py").write_text(
+        "def before_fork(self): raise __import__('oulipoly_engine').extension_api.Refused('x')"
+    )
+    extending.allow("split")
+    before = extending.status("split").installed.digest
+
+    with pytest.raises(ExtensionRefused, match="'split' refuses it: x"):
+        extending.guard()
+    assert before == extending.status("split").installed.digest
+
+
+def test_two_of_one_name_are_both_usable(extending, tmp_path):
+    extending.write("same", "def before_fork(self): pass", hooks=FORK, commands=["go"])
+    other = extending.write(
+        "same", "def before_fork(self): raise Refused('mine')", tmp_path, hooks=FORK, commands=["go"]
+    )
+    extending.open(other)
+    statuses = extending.engine.extensions.list()
+
+    assert ["same", "user-same"] == [each.installed.name for each in statuses]
+    first, second = extending.engine.extensions.clashes(statuses)
+    assert "'user-same'" in first
+    assert "user-same:go" in second
+    with pytest.raises(ExtensionRefused, match="'same' refuses it: mine"):
+        extending.guard()
+
+
+def test_messages_are_changed_one_after_the_other_or_taken(extending):
+    extending.write(
+        "a", "def input(self, text): return Transform(text + 'a') if text != 'stop' else Handled('ok')", hooks=["input"]
+    )
+    extending.write("b", "def input(self, text, session): return Transform(text + session.id)", hooks=["input"])
+    extending.allow("a", "b")
+
+    assert ("xas1", "", "") == take(extending, "x")
+    assert ("stop", "a", "ok") == take(extending, "stop")
+
+
+def test_a_message_that_becomes_nothing_sensible_is_not_sent(extending):
+    extending.write("odd", "def input(self): return 7", hooks=["input"])
+    extending.allow("odd")
+
+    with pytest.raises(ExtensionRefused, match=r"'odd' has failed.*returned a int"):
+        take(extending, "x")
+
+
+def test_pluggy_s_markers_order_and_observers_fail_open(extending):
+    marked = "import pluggy\nmark = pluggy.HookimplMarker('oulipoly_agent_runner')\n@mark(tryfirst=True)\n"
+    extending.write("z", f"{marked}def before_fork(self): raise Refused('first')", hooks=FORK)
+    extending.write(
+        "a",
+        "def before_fork(self): raise Refused('second')\ndef error(self, event): raise ValueError",
+        hooks=["before_fork", "error"],
+    )
+    extending.allow("a", "z")
+
+    extending.set.running.observe("error", HERE, {})
+    with pytest.raises(ExtensionRefused, match="'z' refuses it: first"):
+        extending.guard()
+    assert 1 == extending.status("a").standing.failures
+
+
+def test_a_slash_command_shows_a_text_or_sends_one(extending):
+    does = "{'say': lambda w: f'said {w}', 'send': lambda w: Transform(w), 'no': lambda w: 1 / 0}"
+    code = f"def __init__(self): self.commands = {does}"
+    extending.write("talk", code, commands=["say", "send", "no"])
+    extending.allow("talk")
+    run = extending.set.running.run_command
+
+    assert Handled("said x") == run("talk", "say", "x", HERE)
+    assert Transform("x") == run("talk", "send", "x", HERE)
+    with pytest.raises(ExtensionRefused, match="ZeroDivisionError"):
+        run("talk", "no", "", HERE)
+
+
+def test_without_extensions_none_is_discovered(extending):
+    extending.write("keeper", "def before_fork(self): raise Refused('no')", hooks=FORK)
+    extending.allow("keeper")
+    extending.open(has_none=True)
+
+    extending.guard()
+    assert () == extending.set.list_on()
+    assert "disabled" == extending.status("keeper").state
+
+
+def test_what_is_switched_off_is_not_asked_and_keeps_its_rights(extending):
+    extending.write("keeper", "def before_fork(self): raise Refused('no')", hooks=FORK)
+    extending.allow("keeper")
+    with pytest.raises(ExtensionRefused):
+        extending.guard()
+
+    assert "disabled" == extending.engine.extensions.disable("keeper").state
+    extending.guard()
+    assert "active" == extending.engine.extensions.enable("keeper").state
+    with pytest.raises(ExtensionRefused):
+        extending.guard()
+
+
+@pytest.mark.parametrize(
+    "text", ["name = 'A'", "name = 'a'\nhooks = ['nope']", "name = 'a'\npermissions = ['all']", "= 3", "\xff", ""]
+)
+def test_a_broken_manifest_is_named_and_costs_the_others_nothing(extending, text):
+    extending.write("keeper", "def before_fork(self): raise Refused('no')", hooks=FORK)
+    place = extending.write("a", "pass")
+    (place / "extension.toml").write_bytes(text.encode("latin-1"))
+    extending.allow("keeper")
+
+    broken = extending.status("a")
+    assert "failed" == broken.state
+    assert "extension.toml" in broken.reason
+    with pytest.raises(ExtensionRefused, match="'keeper'"):
+        extending.guard()
+
+
+def test_a_file_of_its_own_declares_itself_in_a_block(extending):
+    extending.paths.extensions.mkdir(parents=True)
+    block = "# /// extension\n# name = 'single'\n# hooks = ['before_fork']\n# ///\n"
+    text = f"{block}class extension:\n    def before_fork(self): 1 / 0\n"
+    (extending.paths.extensions / "single.py").write_text(text)
+    extending.allow("single")
+
+    with pytest.raises(ExtensionRefused, match="ZeroDivisionError"):
+        extending.guard()
+
+
+def test_a_name_that_nothing_has_says_the_near_one(extending):
+    extending.write("keeper", "pass")
+
+    with pytest.raises(ExtensionNotFound, match="did you mean 'keeper'"):
+        extending.status("keper")
+
+
+def test_what_a_package_of_python_declares_is_read_without_importing_it(extending, tmp_path, monkeypatch):
+    (tmp_path / "their_ext.py").write_text("class extension:\n    def before_fork(self): 1 / 0\n")
+    about = tmp_path / "their_ext-2.1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: their-ext\nVersion: 2.1\nSummary: theirs\n")
+    (about / "entry_points.txt").write_text("[oulipoly_agent_runner.extensions]\ntheirs = their_ext:extension\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    status = extending.status("theirs")
+    assert ("installed", "2.1", "theirs", "pending") == (
+        *(status.installed.source, status.installed.manifest.version, status.installed.manifest.description),
+        status.state,
+    )
+    assert "their_ext" not in sys.modules
+    extending.allow("theirs")
+    assert "active" == extending.set.running.load(extending.status("theirs").installed)
+    monkeypatch.delitem(sys.modules, "their_ext")
+
+
+def test_those_of_a_project_count_once_a_person_trusts_it(extending, home, monkeypatch):
+    project = home / "project" / ".agent-runner"
+    extending.write("theirs", "def before_fork(self): raise Refused('no')", project / "extensions", hooks=FORK)
+    (project / "settings.toml").write_text("auto_compaction = false\n")
+    monkeypatch.chdir(project.parent)
+    extending.open()
+    assert () == extending.engine.extensions.list()
+
+    configuration = extending.engine.configuration
+    configuration.trust(configuration.project(project.parent))
+    extending.open()
+    assert "pending" == extending.status("theirs").state
+    extending.allow("theirs")
+    with pytest.raises(ExtensionRefused):
+        extending.guard()
