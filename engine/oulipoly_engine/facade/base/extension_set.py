@@ -51,12 +51,13 @@ class ExtensionSet:
         """Return all that are there, read anew, whether they are switched on or not."""
         from oulipoly_engine.config.layers import mark_project
         from oulipoly_engine.service.extensions.discovery import Places, discover
+        from oulipoly_engine.service.packages.resources import enabled_resources
 
         project = mark_project(self._paths)
         entries = self._read_settings().extensions
-        return discover(
-            self._paths, Places(self._paths.above.extensions, entries, (), project is not None and project[2])
-        )
+        packages = tuple(each.path for each in enabled_resources(self._paths.packages, "extensions", entries))
+        has_project = project is not None and project[2]
+        return discover(self._paths, Places(self._paths.above.extensions, entries, packages, has_project))
 
     def survey(self) -> tuple[tuple[Installed, Standing], ...]:
         """Return all that are there, each with what is known of it."""

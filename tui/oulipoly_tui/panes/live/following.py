@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.commands.slash.lines import CliCommand, Known
@@ -57,7 +58,8 @@ class LiveFollowing:
     def read_own(self) -> None:
         """Read prompt files and commands of extensions anew."""
         app = app_of(self._pane)
-        app.work("prompts", engine_of(app).slash.read_own, self._take_own)
+        workspace = None if self.session is None else Path(self.session.workspace)
+        app.work("prompts", partial(engine_of(app).slash.read_own, workspace), self._take_own)
 
     def _take_own(self, own: Known) -> None:
         self._own = own
