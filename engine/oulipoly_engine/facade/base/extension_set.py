@@ -16,7 +16,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.extension_api import Handled, Session, Transform
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, ExtensionOrder, describe_session
+from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, ExtensionOrder, describe_session, is_on
 
 if TYPE_CHECKING:
     from oulipoly_engine.config.base.problem import Problem
@@ -91,10 +91,7 @@ class ExtensionSet:
 
     def is_off(self, name: str) -> bool:
         """Tell whether the settings switch an extension off."""
-        from oulipoly_engine.core.accounts.resource_lists import is_switched_off
-
-        settings = self._read_settings()
-        return not settings.extensions_enabled or is_switched_off(settings.extensions, name)
+        return not is_on(name, self._read_settings())
 
     def list_on(self) -> tuple[Installed, ...]:
         """Return those that are switched on, as they were when a folder of them has changed last."""
@@ -114,12 +111,14 @@ class ExtensionSet:
         installed = tuple(each for each in self.list_on() if _OF_HOSTS.intersection(each.manifest.hooks))
         if not installed:
             return ExtensionOrder()
+        paths = self._paths
         return ExtensionOrder(
             installed,
             self._read_settings().extension_timeout_seconds,
             str(self._paths.extension_logs),
             str(self._paths.extension_settings),
             tuple(map(str, self._protected)),
+            (str(paths.config), str(paths.data), str(paths.home), str(paths.cache or "")),
         )
 
     @property
