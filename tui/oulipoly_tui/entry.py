@@ -69,6 +69,7 @@ def open_engine(paths: Paths, *, read_only: bool) -> Engine:
     engine = Engine(Surroundings(paths=paths, read_only=read_only, is_app=True, find_app_faults=find_app_faults))
     engine.command_log.list()  # it watches from now on
     engine.recovery.settle_at_start()
+    engine.extensions.post_questions()
     return engine
 
 
@@ -106,7 +107,8 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     themes: list[Any] = []
     warnings: list[str] = []
     own = paths.config / "app.toml"
-    if paths.above.says_anything or own.exists() or (paths.config / "themes").is_dir():
+    places = (own, paths.settings, paths.config / "themes")
+    if paths.above.says_anything or any(place.exists() for place in places):
         from oulipoly_engine.facade.configuration import (  # noqa: PLC0415 - only where there is one
             locate_app_fault,
             read_app,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.live.runtimes import Runtimes
     from oulipoly_engine.facade.live.sessions import LiveSessions
     from oulipoly_engine.facade.live.slash import SlashCommands
+    from oulipoly_engine.facade.packages.packages import Packages
     from oulipoly_engine.facade.quota.accounts import Accounts
     from oulipoly_engine.facade.quota.ledger import Ledger
     from oulipoly_engine.facade.quota.pools import Pools
@@ -120,6 +121,13 @@ class Engine:
         from oulipoly_engine.facade.artifacts import Artifacts
 
         return Artifacts(self._home)
+
+    @made_once
+    def packages(self) -> Packages:
+        """Return what is asked and ordered about packages."""
+        from oulipoly_engine.facade.packages.packages import Packages
+
+        return Packages(self._home)
 
     @made_once
     def pools(self) -> Pools:

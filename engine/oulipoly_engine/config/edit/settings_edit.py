@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.config import app_file, load
+from oulipoly_engine.config import app_file, load, prompt_files
 from oulipoly_engine.config.base import mask
 from oulipoly_engine.config.base.layers import Layer, LayerName
 from oulipoly_engine.config.base.problem import KeyPath
@@ -344,7 +344,8 @@ def _list_ignored(paths: Paths, layers: Sequence[Layer]) -> Iterator[Section]:
     """Yield a section of what a project says without effect, where there is any."""
     home = str(paths.home)
     notes = tuple(
-        f"{each.key} ({each.source.replace(home, '~')}): {each.why}" for layer in layers for each in layer.ignored
+        f"{each.key} ({each.source.replace(home, '~')}): {each.why}"
+        for each in (*(each for layer in layers for each in layer.ignored), *prompt_files.list_ignored(paths))
     )
     if notes:
         yield Section("project · what it says without effect", (), notes=notes)
