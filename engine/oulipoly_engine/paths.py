@@ -121,6 +121,11 @@ class Paths(Record):
         return self.data / "invocations"
 
     @property
+    def packages(self) -> Path:
+        """Return the folder of installed packages."""
+        return self.data / "packages"
+
+    @property
     def locks(self) -> Path:
         """Return the folder of leases."""
         return self.data / "locks"

@@ -74,7 +74,7 @@ def test_killed_pruning_leaves_whole_copies(tmp_path, steps, run):
         assert path.read_bytes() == content
     ArchiveKeeper(machine.archive, size // 2).prune()
     named = {digest for (digest,) in machine.store.rows("SELECT sha256 FROM archive_objects")}
-    assert named == {digest for digest, _ in machine.archive.objects.strays()}
+    assert named == {bytes.fromhex(name) for name, _ in machine.archive.objects.files()}
     machine.store.close()
 
 
@@ -121,7 +121,7 @@ def test_full_disk_while_archiving_is_a_problem_and_leaves_whole_copies(tmp_path
     run(tmp_path, body, 100_000)
 
     with suppress(StopIteration):
-        leftover = next(machine.archive.folder.rglob("*.part"))
+        leftover = next(machine.archive.folder.rglob("unfinished-*"))
         pytest.fail(f"{leftover} was left")
     for path, content in machine.whole_copies().items():
         assert path.read_bytes() == content

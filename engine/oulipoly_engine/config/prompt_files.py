@@ -43,13 +43,25 @@ def read_prompts(paths: Paths, workspace: Path | None = None) -> tuple[Prompt, .
 
     workspace: of the session that they are for; None: the folder that this process has begun in.
     """
-    project = paths.above.project if workspace is None else find_project(workspace)
-    paths = replace(paths, above=replace(paths.above, project=project))
+    paths = paths_for(paths, workspace)
     entries = small_files.read_settings(paths).value.prompts
     prompts: dict[str, Prompt] = {}
     for prompt in (*_read_own(paths, entries), *_read_trusted(paths)):
         prompts.setdefault(prompt.name, prompt)
     return tuple(prompts[name] for name in sorted(prompts) if not is_switched_off(entries, name))
+
+
+def paths_for(paths: Paths, workspace: Path | None) -> Paths:
+    """Return paths with the project that a session's workspace lies in. workspace: as for `read_prompts`."""
+    project = paths.above.project if workspace is None else find_project(workspace)
+    return replace(paths, above=replace(paths.above, project=project))
+
+
+def read_prompt(name: str, path: Path, prefix: str) -> Prompt | None:
+    """Return a package's prompt; None: it cannot be read, or its name cannot be written behind a slash."""
+    text = text_file.read_text(path)
+    prompts = _make(name, path, text) if isinstance(text, str) else ()
+    return next((prompt._replace(prefix=prefix) for prompt in prompts), None)
 
 
 def read_of_project(project: Path | None) -> ProjectPrompts:

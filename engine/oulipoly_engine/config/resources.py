@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oulipoly_engine.config import prompt_files
+from oulipoly_engine.config.packages_file import load_lock
 from oulipoly_engine.paths import Paths
 
 _FILES = {  # below the folder of the type
@@ -28,4 +29,8 @@ def find_resources(paths: Paths, kind: str) -> Mapping[str, Path]:
         is_trusted = bool(files.texts) and paths.above.is_trusted(files.folder.parent, files.digest)
         for name in files.texts if is_trusted else ():
             places.setdefault(name, files.folder / f"{name}.md")
+    for package, installed in load_lock(paths.packages).packages.items():
+        for part in installed.parts:
+            if part.kind == f"{kind}s" and not part.problem:
+                places[f"{package}:{part.name}"] = paths.packages / installed.digest / part.path
     return places

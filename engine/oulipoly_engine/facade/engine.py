@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.checks import Checks
     from oulipoly_engine.facade.configuration import Configuration
     from oulipoly_engine.facade.extensions.extensions import Extensions
+    from oulipoly_engine.facade.extensions.serving import Serving
     from oulipoly_engine.facade.live.runtimes import Runtimes
     from oulipoly_engine.facade.live.sessions import LiveSessions
     from oulipoly_engine.facade.live.slash import SlashCommands
+    from oulipoly_engine.facade.packages.packages import Packages
     from oulipoly_engine.facade.quota.accounts import Accounts
     from oulipoly_engine.facade.quota.ledger import Ledger
     from oulipoly_engine.facade.quota.pools import Pools
@@ -119,6 +121,13 @@ class Engine:
         from oulipoly_engine.facade.artifacts import Artifacts
 
         return Artifacts(self._home)
+
+    @made_once
+    def packages(self) -> Packages:
+        """Return what is asked and ordered about packages."""
+        from oulipoly_engine.facade.packages.packages import Packages
+
+        return Packages(self._home)
 
     @made_once
     def pools(self) -> Pools:
@@ -273,6 +282,13 @@ class Engine:
         from oulipoly_engine.facade.web.grants import Grants
 
         return Grants(self._home, self.web, self.live)
+
+    @made_once
+    def serving(self) -> Serving:
+        """Return what CLIs start as their MCP servers."""
+        from oulipoly_engine.facade.extensions.serving import Serving
+
+        return Serving(self._home)
 
     @made_once
     def terminals(self) -> Terminals:

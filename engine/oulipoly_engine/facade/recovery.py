@@ -6,6 +6,7 @@
     chat --no-session         its note        session forgotten     the same
     worktree, merge           `operations`    finished or undone    before orders on them, and by faces that stay
     restore of files          `operations`    told, with both ways  by faces that stay
+    change of a package       `operations`    finished or undone    before the next change, and by faces that stay
 
 To look costs a file's status, a folder's names or an index; what settles is imported only where something is left.
 """
@@ -71,7 +72,8 @@ class Recovery(Part):
 
         with suppress(RunnerError), self._home.lend_store() as store:  # who needs the state file tells what is wrong
             if operations.find(store, "begun"):
+                from oulipoly_engine.facade.packages.packages import Packages
                 from oulipoly_engine.facade.worktrees.worktrees import Worktrees
 
-                sentences += Worktrees(self._home).reconcile()
+                sentences += Worktrees(self._home).reconcile() + Packages(self._home).settle()
         return sentences

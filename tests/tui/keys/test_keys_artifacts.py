@@ -195,7 +195,7 @@ async def remove_after_a_yes_and_look_again(one, artifacts):
     await one.until(lambda: any("v1" in row for row in rows(one)[1:2]))
     with opened(artifacts.path, SystemClock()) as store:
         large = store.put(NewVersion(Address(returns_of(RUN), "large.log"), RUN), b"line\n" * 50_000)
-        store._contents.place_of(large.sha256).unlink()
+        store._blobs.path(large.sha256).unlink()
     await one.press("R")
     await one.until(lambda: any(row.startswith("large.log") for row in rows(one)[1:2]))
     await go_to(one, "large.log")

@@ -79,6 +79,7 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("setup", "", _SET_UP, verbs="run: a model sets things up; detect, sync, memory"),
     Subcommand("doctor", "setup.doctor", _SET_UP, keeps_off=True),
     Subcommand("config", "", _SET_UP, keeps_off=True, verbs="check, show, edit, get, set; write the first one"),
+    Subcommand("pkg", "", _SET_UP, verbs="install, list, update, roll back packages of extensions, skills, prompts"),
     Subcommand("demo", "setup.demo", _SET_UP, keeps_off=True),
     Subcommand("completion", "completion.scripts", _SET_UP, keeps_off=True),
     Subcommand("state", "", _SET_UP, verbs="fill in what an older state file lacks, or start afresh"),
@@ -113,6 +114,7 @@ SUBCOMMANDS = (  # in each section the most used first
     *_verbs("device list pair link confirm revoke", "web.device"),
     *_verbs("grants list revoke", "web.grants"),
     *_verbs("ext list enable disable grants", "extensions.ext"),
+    *_verbs("ext serve", "extensions.serve"),
     #
     Subcommand("terminal new", "terminals", older=("terminal",)),
     Subcommand("terminal list", "terminals", older=("terminals",)),
@@ -138,6 +140,8 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("setup memory", "setup.agent.memory"),
     #
     *_verbs("artifact put get list show diff label remove gc", "artifacts.artifact"),
+    #
+    *_verbs("pkg install list info diff update rollback uninstall", "packages.pkg"),
     #
     *_verbs("config check show", "setup.config", keeps_off=True),
     *_verbs("config edit get set unset", "setup.config_edit", keeps_off=True),

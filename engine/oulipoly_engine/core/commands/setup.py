@@ -69,6 +69,33 @@ COMMANDS = (
     writes("config migrate", "migrate configuration", "bring an older configuration forward"),
     writes("state backfill", "backfill", "fill in what an older state file lacks"),
     destroys("state rebuild", "rebuild", "set the state file aside as a backup, start afresh"),
+    writes(
+        "pkg install",
+        "install package",
+        "install a package of extensions, skills, prompts and themes",
+        (Argument("source"),),
+        synonyms=("plugin", "add package", "npm"),
+    ),
+    reads("pkg list", "packages", "list the installed packages, and what they bring", synonyms=("plugins",)),
+    reads("pkg info", "package", "show a package: its files, what it brings, what it may do", (Argument("package"),)),
+    reads("pkg diff", "compare package", "show what an update of a package would change", (Argument("package"),)),
+    writes(
+        "pkg update",
+        "update packages",
+        "update packages from where they came, after showing what changes",
+        (Argument("package", is_optional=True),),
+        synonyms=("upgrade",),
+    ),
+    writes(
+        "pkg rollback", "roll back package", "go back to a package as it was before an update", (Argument("package"),)
+    ),
+    destroys(
+        "pkg uninstall",
+        "uninstall package",
+        "remove a package and all that it brought",
+        (Argument("package"),),
+        synonyms=("remove package",),
+    ),
     reads(
         "ext list",
         "extensions",
@@ -90,5 +117,6 @@ COMMANDS = (
         ("switch off plugin", "remove plugin"),
     ),
     reads("ext grants", "rights of extensions", "list what extensions are allowed"),
+    writes("ext serve", "serve extensions", "offer tools and skills of extensions to a CLI, which starts this itself"),
     writes("ext run", "run extension's command", "run a slash command of an extension", scope="operate"),
 )

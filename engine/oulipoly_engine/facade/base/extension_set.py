@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.extensions.hooks import OBSERVERS
-from oulipoly_engine.core.extensions.installed import Installed
+from oulipoly_engine.core.extensions.installed import Installed, Standing, find_state
 from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.extension_api import Handled, Session, Transform
 from oulipoly_engine.paths import Paths
-from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, ExtensionOrder, describe_session
+from oulipoly_engine.records import replace
+from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, ExtensionOrder, describe_session, is_on
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.accounts.accounts import Settings
+    from oulipoly_engine.config.base.problem import Problem
+    from oulipoly_engine.core.accounts.accounts import Account, Settings
     from oulipoly_engine.service.extensions.extensions import Extensions
+    from oulipoly_engine.service.extensions.handover import HandOver
+    from oulipoly_engine.service.extensions.offer import Active
     from oulipoly_engine.store.base.db import Store
 
 _OF_HOSTS = {*GUARDED_ORDERS.values(), "before_tool", *OBSERVERS}  # hooks that a session's own process calls
@@ -34,12 +39,14 @@ class ExtensionSet:
         paths: Paths,
         clock: Clock,
         read_settings: Callable[[], Settings],
+        read_accounts: Callable[[], Iterable[Account]],
         lend_store: Callable[[], AbstractContextManager[Store]],
         note: Callable[[str], object],
     ) -> None:
         self._paths = paths
         self._clock = clock
         self._read_settings = read_settings
+        self._read_accounts = read_accounts
         self._lend_store = lend_store
         self._note = note
         self._discovered: tuple[object, tuple[Installed, ...]] | None = None
@@ -48,19 +55,47 @@ class ExtensionSet:
         """Return all that are there, read anew, whether they are switched on or not."""
         from oulipoly_engine.config.layers import mark_project
         from oulipoly_engine.service.extensions.discovery import Places, discover
+        from oulipoly_engine.service.packages.resources import enabled_resources
 
         project = mark_project(self._paths)
         entries = self._read_settings().extensions
-        return discover(
-            self._paths, Places(self._paths.above.extensions, entries, (), project is not None and project[2])
-        )
+        packages = tuple(each.path for each in enabled_resources(self._paths.packages, "extensions", entries))
+        has_project = project is not None and project[2]
+        return discover(self._paths, Places(self._paths.above.extensions, entries, packages, has_project))
+
+    def survey(self) -> tuple[tuple[Installed, Standing], ...]:
+        """Return all that are there, each with what is known of it."""
+        from oulipoly_engine.store.extensions import extensions as records
+
+        pairs = []
+        installed = self.discover()
+        if not installed:
+            return ()
+        with self._lend_store() as store:
+            for each in installed:
+                standing = records.read(store, each)
+                pairs.append((each, replace(standing, is_off=self.is_off(each.name))))
+        return tuple(pairs)
+
+    def find_problems(self) -> Iterator[Problem]:
+        """Yield what is wrong with those that are switched on, as problems of files."""
+        from oulipoly_engine.config.base.problem import Level, Problem
+
+        try:
+            pairs = self.survey()
+        except RunnerError:  # a broken configuration, or a state file that cannot be opened, is told by others
+            return
+        for installed, standing in pairs:
+            state = find_state(installed, standing)
+            message = installed.problem or standing.last_failure
+            if not standing.is_off and message and state in ("failed", "disabled"):
+                fix = f"correct it, or switch it off by `agents ext disable {installed.name}`"
+                text = f"the extension {installed.name} is {state}: {message}"
+                yield Problem(Level.WARNING, Path(installed.place), None, "", text, fix)
 
     def is_off(self, name: str) -> bool:
         """Tell whether the settings switch an extension off."""
-        from oulipoly_engine.core.accounts.resource_lists import is_switched_off
-
-        settings = self._read_settings()
-        return not settings.extensions_enabled or is_switched_off(settings.extensions, name)
+        return not is_on(name, self._read_settings())
 
     def list_on(self) -> tuple[Installed, ...]:
         """Return those that are switched on, as they were when a folder of them has changed last."""
@@ -74,24 +109,55 @@ class ExtensionSet:
             self._discovered = (mark, self.discover())
         return tuple(each for each in self._discovered[1] if not self.is_off(each.name))
 
+    def list_active(self) -> tuple[Active, ...]:
+        """Return those that may run, with what is known of each."""
+        from oulipoly_engine.service.extensions.offer import Active
+        from oulipoly_engine.store.extensions import extensions as records
+
+        with self._lend_store() as store:
+            extensions = [Active(each, records.read(store, each)) for each in self.list_on()]
+        return tuple(each for each in extensions if find_state(each.installed, each.standing) == "active")
+
+    def make_hand_over(self) -> HandOver | None:
+        """Return what CLIs get that are started; None: nothing."""
+        from oulipoly_engine.process.command import inherited_environment
+        from oulipoly_engine.service.extensions.handover import HandOver
+        from oulipoly_engine.service.extensions.offer import make_servers
+
+        options = [word for path in self._paths.above.extensions for word in ("--extension", str(path))]
+        servers = make_servers(self.list_active(), self._paths, inherited_environment(), options)
+        return HandOver(servers, self._paths.home) if servers else None
+
     @property
     def order(self) -> ExtensionOrder:
         """Return what the host of a live session gets: the extensions that have something to do there."""
         installed = tuple(each for each in self.list_on() if _OF_HOSTS.intersection(each.manifest.hooks))
         if not installed:
             return ExtensionOrder()
+        paths = self._paths
         return ExtensionOrder(
             installed,
             self._read_settings().extension_timeout_seconds,
             str(self._paths.extension_logs),
             str(self._paths.extension_settings),
             tuple(map(str, self._protected)),
+            (str(paths.config), str(paths.data), str(paths.home), str(paths.cache or "")),
+            tuple(map(str, self._list_hidden(installed))),
         )
 
     @property
     def _protected(self) -> tuple[Path, ...]:
         folders = (self._paths.config, self._paths.data, self._paths.cache)
         return tuple(folder.resolve() for folder in folders if folder is not None)
+
+    def _list_hidden(self, installed: Iterable[Installed]) -> tuple[Path, ...]:
+        """Return what those in sandboxes never see of the home."""
+        if not any(each.manifest.tier == "process" for each in installed):
+            return ()
+        from oulipoly_engine.process.command import inherited_environment
+        from oulipoly_engine.service.extensions.processes import list_hidden
+
+        return list_hidden(self._read_accounts(), self._paths.home, inherited_environment())
 
     @cached_property
     def running(self) -> Extensions:
@@ -107,6 +173,8 @@ class ExtensionSet:
             self._protected,
             self._note,
             self._publish,
+            self._paths.home,
+            self._list_hidden(self.list_on()),
         )
         return Extensions(self.list_on, surroundings)
 

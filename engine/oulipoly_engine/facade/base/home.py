@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.base.extension_set import ExtensionSet
     from oulipoly_engine.facade.base.files import CheckedFiles, Files
     from oulipoly_engine.service.accounts.configuration import Configured, Fingerprint, Places
+    from oulipoly_engine.service.extensions.handover import HandOver
     from oulipoly_engine.service.following.notices import Notices
     from oulipoly_engine.store.base.db import Store
 
@@ -121,7 +122,22 @@ class Home:
         """Return which extensions there are, and those of this process."""
         from oulipoly_engine.facade.base.extension_set import ExtensionSet
 
-        return ExtensionSet(self.paths, self.clock, lambda: self.quiet_files.settings(), self.lend_store, self.note)
+        return ExtensionSet(
+            self.paths,
+            self.clock,
+            lambda: self.quiet_files.settings(),
+            lambda: self.quiet_files.accounts().values(),
+            self.lend_store,
+            self.note,
+        )
+
+    def hand_over(self, store: Store) -> HandOver | None:
+        """Return what extensions give to CLIs that are started; None: nothing, for nobody has allowed any to run."""
+        from oulipoly_engine.store.quota.controls import lets_extensions_run
+
+        if not self.paths.above.extensions and not lets_extensions_run(store):
+            return None
+        return self.extensions.make_hand_over()
 
     @made_once
     def notices(self) -> Notices:
@@ -182,13 +198,14 @@ class Home:
         from oulipoly_engine.config.check import check
 
         more = {} if finds_programs else {"which": lambda name: name}
-        return check(
+        problems = check(
             replace(self.paths, cache=None),
             models_dir=self.models_dir,
             agents_dir=self.agents_dir,
             find_app_faults=self.find_app_faults,
             **more,
         )
+        return (*problems, *self.extensions.find_problems())
 
     def store(self) -> Store:
         """Return the state file, where runs have ended whose runner was killed; a missing one is made.

@@ -88,24 +88,29 @@ class SlashCommands:
                         commands = event.commands
                 if not after:
                     break
-        extensions = self.read_extensions()
-        return Known(
-            self.read_prompts(Path(session.workspace)), tuple(CliCommand(*command) for command in commands), extensions
-        )
+        own = self.read_own(Path(session.workspace))
+        return own._replace(cli=tuple(CliCommand(*command) for command in commands))
 
-    def read_extensions(self) -> tuple[OfExtension, ...]:
-        """Return the commands of extensions that are switched on."""
-        return tuple(
+    def read_own(self, workspace: Path | None = None) -> Known:
+        """Return the prompt files and the commands of extensions that are on. workspace: of the session."""
+        extensions = tuple(
             OfExtension(installed.name, command.name, " ".join((command.summary, command.hint)).strip())
             for installed in self._home.extensions.list_on()
             for command in installed.manifest.commands
         )
+        return Known(self._read_prompts(workspace), extensions=extensions)
 
-    def read_prompts(self, workspace: Path | None = None) -> tuple[Prompt, ...]:
-        """Return the user's prompt files and those of a trusted project. workspace: of the session they are for."""
-        from oulipoly_engine.config.prompt_files import read_prompts  # noqa: PLC0415 - only a slash needs them
+    def _read_prompts(self, workspace: Path | None = None) -> tuple[Prompt, ...]:
+        """Return the prompt files that are on, and then those of packages. workspace: of the session they are for."""
+        # ruff: noqa: PLC0415 - only a slash needs them
+        from oulipoly_engine.config import prompt_files, small_files
+        from oulipoly_engine.service.packages.resources import enabled_resources
 
-        return read_prompts(self._home.paths, workspace)
+        paths = prompt_files.paths_for(self._home.paths, workspace)
+        entries = small_files.read_settings(paths).value.prompts
+        brought = enabled_resources(paths.packages, "prompts", entries)
+        prompts = (prompt_files.read_prompt(each.name, each.path, each.package) for each in brought)
+        return (*prompt_files.read_prompts(paths), *(prompt for prompt in prompts if prompt is not None))
 
     def judge(self, identity: str, text: str) -> Line:
         """Return what a line of a session is; nothing is read for one without a slash."""
@@ -127,7 +132,7 @@ class SlashCommands:
         return Outcome((*(f"{name:{widest}}  {summary}".rstrip() for name, summary in rows), "//NAME sends /NAME"))
 
     def _run_extension(self, asked: _Asked) -> Outcome:
-        from oulipoly_engine.extension_api import Transform  # noqa: PLC0415 - few commands are an extension's
+        from oulipoly_engine.extension_api import Transform
 
         extension, _, command = asked.order.slash.name.partition(":")
         answer = self._home.extensions.run_command(extension, command, asked.word, asked.session)
@@ -137,7 +142,7 @@ class SlashCommands:
         return Outcome(tuple(redact(answer.text).splitlines()))
 
     def _tell_settings(self, _: _Asked) -> Outcome:
-        from oulipoly_engine.config.show import as_text, effective  # noqa: PLC0415 - 100 ms, only this needs it
+        from oulipoly_engine.config.show import as_text, effective
 
         settings = {"settings": effective(self._home.paths)["settings"]}
         return Outcome((*as_text(settings).splitlines(), "`agents config set KEY VALUE` changes them"))
@@ -205,7 +210,7 @@ class SlashCommands:
         return Outcome((replies[-1] if replies else "nothing was answered yet",))
 
     def _export(self, asked: _Asked) -> Outcome:
-        from oulipoly_engine.facade.sessions.values import ExportOptions  # noqa: PLC0415 - only this needs it
+        from oulipoly_engine.facade.sessions.values import ExportOptions
 
         if len(asked.order.words) < len(asked.order.slash.arguments):
             raise asked.refuse_short()

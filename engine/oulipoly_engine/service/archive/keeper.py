@@ -19,6 +19,7 @@ from typing import BinaryIO
 
 from oulipoly_engine import stopping
 from oulipoly_engine.adapters.transcript_file import is_transcript, open_transcript
+from oulipoly_engine.blobs.blobs import Blobs
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.archive.chunking import MOST_BYTES, pieces
 from oulipoly_engine.errors import RunnerError
@@ -26,7 +27,6 @@ from oulipoly_engine.private_files import write_private
 from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.archive.archive import SOON, Archive
-from oulipoly_engine.service.archive.chunk_store import ObjectFolder
 from oulipoly_engine.service.transcripts.files import FoundFile, Home, find_files, session_files
 from oulipoly_engine.store.archive import copies as rows
 from oulipoly_engine.store.archive.copies import Chunk, KeptCopy
@@ -159,7 +159,7 @@ class ArchiveKeeper(Record):
             raise RunnerError(message) from error
 
     def _keep_all(
-        self, homes: Sequence[Home], objects: ObjectFolder, budget_s: float | None, done: KeepResult, *, rescues: bool
+        self, homes: Sequence[Home], objects: Blobs, budget_s: float | None, done: KeepResult, *, rescues: bool
     ) -> None:
         store = self.archive.store
         last_entry = rows.last_entry(store)  # before looking: what comes meanwhile is news again
@@ -180,7 +180,7 @@ class ArchiveKeeper(Record):
         self,
         found: list[FoundFile],
         known: Mapping[str, Mapping[Path, KeptCopy]],
-        objects: ObjectFolder,
+        objects: Blobs,
         budget_s: float | None,
         done: KeepResult,
         *,
@@ -245,26 +245,22 @@ class ArchiveKeeper(Record):
         with store.write():
             orphans = rows.drop_orphans(store)
         for digest in orphans:  # the rows are gone first: a kill here leaves files that nobody names
-            objects.remove(digest)
+            objects.remove(digest.hex())
 
     def _sweep(self) -> None:
         """Remove what killed runs left, but nothing that another state file may know."""
         store, objects = self.archive.store, self.archive.objects
         until_ns = _read_mtime_ns(self._of_another)
-        strays = [
-            (digest, path) for digest, path in objects.strays() if digest is None or _read_mtime_ns(path) > until_ns
-        ]
-        known = rows.find_stored_objects(store, [digest for digest, _ in strays if digest is not None])
-        for digest, path in strays:
-            if digest is None or digest not in known:
-                path.unlink(missing_ok=True)
+        recent = [bytes.fromhex(name) for name, path in objects.files() if _read_mtime_ns(path) > until_ns]
+        gone = {digest.hex() for digest in set(recent) - set(rows.find_stored_objects(store, recent))}
+        objects.collect(lambda name: name not in gone)
 
     def _spare_strangers(self) -> None:
         """Note that what lies here is of another state file: this one was set aside, or lost, and knows nothing of it.
 
         Copies that it names may be the only ones of their transcripts, and it may be put back.
         """
-        if not rows.has_objects(self.archive.store) and next(self.archive.objects.strays(), None) is not None:
+        if not rows.has_objects(self.archive.store) and next(self.archive.objects.files(), None) is not None:
             write_private(self._of_another, b"")
 
     @property
@@ -296,7 +292,7 @@ def _read_mtime_ns(path: Path) -> int:
 class _Run:
     """One pass over changed files."""
 
-    def __init__(self, keeper: ArchiveKeeper, objects: ObjectFolder, *, is_brief: bool, done: KeepResult) -> None:
+    def __init__(self, keeper: ArchiveKeeper, objects: Blobs, *, is_brief: bool, done: KeepResult) -> None:
         self._keeper = keeper
         self._store = keeper.archive.store
         self._objects = objects
@@ -329,7 +325,7 @@ class _Run:
 
     def flush(self) -> None:
         """Settle the objects, then the rows that name them, and stay within the limit."""
-        sizes = self._objects.settle()
+        sizes = {bytes.fromhex(name): size for name, size in self._objects.settle().items()}
         with self._store.write():
             rows.add_objects(self._store, sizes)
             for copy, chunks, keep_old in self._batch.copies:
@@ -373,7 +369,7 @@ class _Run:
         chunks = list(shared)
         source.seek(sum(chunk.size_bytes for chunk in shared))
         for piece in pieces(_lines(source, size - source.tell())):
-            chunks.append(Chunk(self._objects.add(piece), len(piece)))
+            chunks.append(Chunk(bytes.fromhex(self._objects.add(piece)), len(piece)))
             self._done.read_bytes += len(piece)
         return chunks
 

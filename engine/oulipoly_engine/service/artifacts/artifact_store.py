@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from oulipoly_engine import stopping
+from oulipoly_engine.blobs.blobs import BlobDamaged, Blobs
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.artifacts.addresses import Address
 from oulipoly_engine.core.artifacts.versions import NewVersion, Removal, Version
 from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.errors import ArtifactInputFailed, ArtifactMissing, ArtifactStoreUnusable
 from oulipoly_engine.records import Record
-from oulipoly_engine.regular_files import check_regular, open_regular
-from oulipoly_engine.service.artifacts.contents import BLOCK, Contents
+from oulipoly_engine.regular_files import check_regular
+from oulipoly_engine.service.artifacts.contents import IN_ROW, blocks_of, read_part, refusals
 from oulipoly_engine.service.transcripts.atomic_file import new_file
 from oulipoly_engine.store.artifacts.artifact_file import ArtifactFile, initialise, open_file
 
@@ -44,7 +45,8 @@ class ArtifactStore:
 
     def __init__(self, file: ArtifactFile, clock: Clock) -> None:
         self.file, self.clock = file, clock
-        self._contents = Contents(file.path)
+        place = file.path.resolve()  # the same one through every link
+        self._blobs = Blobs(place.with_name(f"{place.name}.contents"))
 
     def put(self, new: NewVersion, content: BinaryIO | bytes) -> Version:
         """Store a content as the next version.
@@ -52,15 +54,19 @@ class ArtifactStore:
         Raises ArtifactCollision, ArtifactMissing, ArtifactInputFailed, ArtifactStoreUnusable.
         """
         source = io.BytesIO(content) if isinstance(content, bytes) else content
-        staged = self._contents.stage(source, self.file.limit())
-        try:
+        head = read_part(source, IN_ROW + 1)
+        if len(head) <= IN_ROW:
             with self.file.write():
-                self._refuse_too_much(staged.sha256, staged.size)
-                version = self.file.add(new, staged.sha256, staged.size, staged.in_row, self.clock.now())
-                self._contents.place(staged)
-                return version
-        finally:
-            self._contents.drop(staged)
+                return self._add(new, hashlib.sha256(head).hexdigest(), len(head), head)
+        with refusals(self._blobs.folder):
+            staged = self._blobs.stage(blocks_of(source, head, self.file.limit()))
+            try:
+                with self.file.write():  # so whoever holds this lock knows that a content without a version is nobody's
+                    version = self._add(new, staged.sha256, staged.size, None)
+                    self._blobs.place(staged)
+                    return version
+            finally:
+                self._blobs.drop(staged)
 
     def read(self, address: Address) -> tuple[Version, Iterator[bytes]]:
         """Return a version and its content in blocks; behind the last one its hash has been checked.
@@ -94,7 +100,7 @@ class ArtifactStore:
     def head(self, version: Version, most: int) -> bytes:
         """Return the beginning of a content, for a preview. Raises ArtifactMissing."""
         parts, left = [], most
-        for block in self._raw(version):
+        for block in self._blocks(version):
             parts.append(block[:left])
             left -= len(parts[-1])
             if not left:
@@ -132,7 +138,7 @@ class ArtifactStore:
             removal = Removal(now, "collection", f"kept for {SCRATCHPAD_LASTS.days} days")
             gone = tuple(one for one in self.expired(now) if self.file.remove(one.address, removal))
             in_rows = self.file.drop_removed()
-            files, size = self._contents.collect(self.file.is_kept)
+            files, size = self._blobs.collect(self.file.is_kept)
         return Collected(gone, files, size + in_rows)
 
     def is_there(self, version: Version) -> bool:
@@ -145,39 +151,32 @@ class ArtifactStore:
     def _check_there(self, version: Version) -> None:
         if self.file.content_of(version.address) is None:
             try:
-                size = self._contents.place_of(version.sha256).stat().st_size
+                size = self._blobs.path(version.sha256).stat().st_size
             except OSError as error:
                 raise _gone(version, error.strerror or str(error)) from error
             if size != version.content_len:
                 raise _gone(version, f"{size} bytes in place of {version.content_len}")
 
     def _blocks(self, version: Version) -> Iterator[bytes]:
-        digest = hashlib.sha256()
-        for block in self._raw(version):
-            digest.update(block)
-            yield block
-        if digest.hexdigest() != version.sha256:
-            raise _gone(version, "another hash than it was stored with")
-
-    def _raw(self, version: Version) -> Iterator[bytes]:
         data = self.file.content_of(version.address)
         if data is not None:
+            if hashlib.sha256(data).hexdigest() != version.sha256:
+                raise _gone(version, "another hash than it was stored with")
             yield data
             return
         try:
-            with open_regular(self._contents.place_of(version.sha256), follows_links=False, buffering=0) as file:
-                while block := file.read(BLOCK):
-                    yield block
-        except OSError as error:
-            raise _gone(version, error.strerror or str(error)) from error
+            yield from self._blobs.blocks(version.sha256)
+        except BlobDamaged as error:
+            raise _gone(version, str(error)) from error
 
-    def _refuse_too_much(self, sha256: str, size: int) -> None:
+    def _add(self, new: NewVersion, sha256: str, size: int, in_row: bytes | None) -> Version:
         limit = self.file.limit()
         if limit is not None and (total := self.file.size_with(sha256, size)) > limit:
             raise ArtifactStoreUnusable(
                 f"the artifact store {self.file.path} may hold {size_text(limit)}, and this would make it "
                 f"{size_text(total)}: remove something, or raise the limit"
             )
+        return self.file.add(new, sha256, size, in_row, self.clock.now())
 
 
 def _gone(version: Version, why: str) -> ArtifactMissing:

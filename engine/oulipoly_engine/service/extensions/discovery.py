@@ -9,6 +9,7 @@ from pathlib import Path
 from oulipoly_engine.config.extension_files import read_manifest
 from oulipoly_engine.core.extensions.installed import Installed, Source, settle_names
 from oulipoly_engine.core.extensions.manifest import FILE, NAME, Manifest
+from oulipoly_engine.core.packages.lock import FILE as LOCK
 from oulipoly_engine.paths import Paths, expand_user
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.extensions.digests import digest_of
@@ -116,8 +117,8 @@ def _read_entry_point(paths: Paths) -> Callable[[EntryPoint], Installed]:
 
 
 def mark_places(paths: Paths) -> tuple[object, ...]:
-    """Return what changes when an extension comes or goes in one of our folders."""
-    folders = [paths.extensions]
+    """Return what changes when an extension comes or goes in one of our folders, or a package does."""
+    folders = [paths.extensions, paths.packages / LOCK]
     if paths.above.project is not None:
         folders.append(paths.above.project / "extensions")
     marks: list[object] = []

@@ -7,6 +7,7 @@ import os
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -45,6 +46,9 @@ from oulipoly_engine.store.live import live_entries, live_sessions
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.worktrees import worktrees
 
+if TYPE_CHECKING:
+    from oulipoly_engine.service.extensions.handover import HandOver
+
 PROCESS_SUFFIX = "process"  # of the model under which a CLI's process is recorded: its turns are the calls
 
 
@@ -63,6 +67,7 @@ class LiveLauncher(Record):
     command_s: int = USUAL_COMMAND_S  # that a command of the CLI's tools may run
     extensions: ExtensionOrder = NO_EXTENSIONS
     retry: Policy = Policy()
+    hand_over: HandOver | None = None  # of what extensions give to CLIs
 
     def start(
         self,
@@ -97,6 +102,8 @@ class LiveLauncher(Record):
             self._add_preface(session)
         identity = str(uuid.uuid4())
         env = self._limits(cli) | self._environment(session, runtime, identity)
+        if self.hand_over is not None:
+            opening, env = self.hand_over.give_session(opening, cli, runtime.kind, env)
         model_name = session.model_name
         row = invocations.begin(
             self.store,

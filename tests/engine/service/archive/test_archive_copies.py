@@ -14,8 +14,7 @@ from oulipoly_engine.core.accounts.accounts import SessionScripts, StorageType
 from oulipoly_engine.errors import SessionNotFound
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.archive import keeper as keeping
-from oulipoly_engine.service.archive.archive import Archive, CopyState
-from oulipoly_engine.service.archive.chunk_store import ArchiveDamaged
+from oulipoly_engine.service.archive.archive import Archive, ArchiveDamaged, CopyState
 from oulipoly_engine.service.archive.keeper import ArchiveKeeper, after_run, after_scan
 from oulipoly_engine.service.transcripts.atomic_file import FileExists
 from oulipoly_engine.service.transcripts.files import Home, homes

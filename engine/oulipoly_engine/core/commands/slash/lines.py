@@ -1,6 +1,6 @@
 """What a line of a live session is: a message, or a command of ours, of its CLI, or of a prompt file. Pure.
 
-    /name words   a command: ours, a prompt file's, an extension's or the CLI's, in this order; no other is sent
+    /name words   a command: ours, a prompt's of a file or a package, an extension's or the CLI's; no other is sent
     //name        the message `/name`
     anything else a message
 
@@ -29,6 +29,7 @@ class Prompt(NamedTuple):
     name: str
     text: str
     description: str = ""
+    prefix: str = "prompt"  # of its long name; of a package's prompt the package
 
     def fill(self, words: str) -> str:
         """Return the message: `$ARGUMENTS` and `$1` to `$9` are replaced, `$$1` stays `$1`; else words go behind it."""
@@ -91,7 +92,6 @@ class Refusal(NamedTuple):
 
 Line = Message | Order | Refusal
 Entry = Slash | Prompt | CliCommand | OfExtension
-_PREFIXES = {Prompt: "prompt", CliCommand: "cli"}
 _ARGUMENTS = (Argument("arguments", is_rest=True, is_optional=True),)
 _NOTHING = Known()
 
@@ -141,9 +141,18 @@ def map_names(known: Known) -> Mapping[str, Entry]:
     for entry in others:
         names.setdefault(entry.name, entry)
     for entry in others:
-        prefix = entry.extension if isinstance(entry, OfExtension) else _PREFIXES[type(entry)]
-        names.setdefault(f"{prefix}:{entry.name}", entry)
+        names.setdefault(f"{_prefix_of(entry)}:{entry.name}", entry)
     return names
+
+
+def _prefix_of(entry: Prompt | CliCommand | OfExtension) -> str:
+    match entry:
+        case Prompt():
+            return entry.prefix
+        case OfExtension():
+            return entry.extension
+        case CliCommand():
+            return "cli"
 
 
 def list_offers(known: Known, begun: str = "") -> Iterator[tuple[str, str]]:

@@ -1,0 +1,1 @@
+"""Packages as faces ask for them."""

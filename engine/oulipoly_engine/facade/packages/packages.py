@@ -1,0 +1,106 @@
+"""Packages: installed, compared, updated, rolled back and uninstalled. Every method blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from oulipoly_engine.config.packages_file import load_lock
+from oulipoly_engine.core.packages.lock import KINDS, Installed, Kind
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.base.home import Part
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.packages import packages as service
+from oulipoly_engine.service.packages.contents import Content, PackageFolder
+from oulipoly_engine.service.packages.packages import Candidate
+from oulipoly_engine.service.packages.resources import Resource, enabled_resources
+from oulipoly_engine.service.packages.sources import NETWORK_TIMEOUT_S, parse_source
+
+__all__ = ["NETWORK_TIMEOUT_S", "Candidate", "Content", "Installed", "Resource"]
+
+
+class Details(Record):
+    """All that is known of an installed package."""
+
+    folder_name: str
+    installed: Installed
+    content: Content
+    folder: Path
+    damaged: tuple[str, ...]  # files that are not what was installed
+    used: frozenset[tuple[str, str]]  # kind and name of what is switched on
+
+
+class Packages(Part):
+    """The packages of one user."""
+
+    def list(self) -> Mapping[str, Installed]:
+        """Return what is installed, by the names of folders."""
+        return load_lock(self._home.paths.packages).packages
+
+    def details(self, name: str) -> Details:
+        """Return what is known of a package. Raises PackageMissing, PackageRefused."""
+        root = PackageFolder(self._home.paths.packages)
+        folder, installed = root.lock().find(name)
+        enabled = (each for kind in KINDS for each in self.enabled(kind) if each.package == folder)
+        used = frozenset((each.kind, each.name) for each in enabled)
+        return Details(
+            folder, installed, root.survey(installed), root.folder / installed.digest, root.damaged(installed), used
+        )
+
+    def enabled(self, kind: Kind) -> tuple[Resource, ...]:
+        """Return what packages bring of a kind and the settings do not switch off."""
+        if not self.list():
+            return ()
+        switches = getattr(self._home.files.settings(), kind)
+        return enabled_resources(self._home.paths.packages, kind, switches)
+
+    @contextmanager
+    def candidate(self, source: str, timeout_s: float, name: str = "") -> Iterator[Candidate]:
+        """Take a package in for the block, where it is compared with what is installed and may be installed.
+
+        source: as a user types it; empty: where the package of that name came from. timeout_s: for the network.
+        Raises PackageRefused, PackageMissing, and RunnerError for what the disk refuses.
+        """
+        self._home.refuse_if_read_only("take in a package")
+        folder = ""
+        kept = source
+        if name:
+            folder, installed = load_lock(self._home.paths.packages).find(name)
+            kept = source or installed.source
+        parsed = parse_source(kept, Path.cwd())
+        with self._open() as packages, packages.candidate(parsed, timeout_s, folder) as candidate:
+            yield candidate
+
+    def install(self, candidate: Candidate) -> Installed:
+        """Have a candidate count. Raises RequestRefused; then what counted before does."""
+        with self._open() as packages:
+            return packages.install(candidate)
+
+    def roll_back(self, name: str, version: str = "") -> tuple[Installed, Installed]:
+        """Have an earlier content count again; return what counted and what does. version: of it; empty: the last."""
+        self._home.refuse_if_read_only("roll back a package")
+        with self._open() as packages:
+            return packages.roll_back(name, version)
+
+    def uninstall(self, name: str) -> Installed:
+        """Remove a package, and return what it was. Raises PackageMissing."""
+        self._home.refuse_if_read_only("uninstall a package")
+        with self._open() as packages:
+            return packages.uninstall(name)
+
+    def settle(self) -> tuple[str, ...]:
+        """Settle what a kill has cut off, and return a sentence for each."""
+        with self._open() as packages:
+            return packages.settle()
+
+    @contextmanager
+    def _open(self) -> Iterator[service.Packages]:
+        folder = self._home.paths.packages
+        with self._home.lend_store() as store:
+            try:
+                yield service.Packages(folder, store, self._home.clock)
+            except OSError as error:
+                place = f"{error.filename}: " if error.filename else ""
+                way = f"free some space, or mend the rights of {folder}"
+                raise RunnerError(f"packages cannot be written: {place}{error.strerror or error}: {way}") from error

@@ -1,0 +1,1 @@
+"""Packages: taken in, kept, switched and removed."""

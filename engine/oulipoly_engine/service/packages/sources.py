@@ -1,0 +1,228 @@
+"""Where packages come from: folders, archives and npm. Their files are written into a folder of ours, and checked.
+
+No script of a package runs, no link is followed or made, and nothing is written outside of that folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import stat
+import tarfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, BinaryIO, Literal
+
+from oulipoly_engine import stopping
+from oulipoly_engine.blobs.blobs import BLOCK
+from oulipoly_engine.core.packages import tree
+from oulipoly_engine.core.packages.names import parse_npm
+from oulipoly_engine.core.packages.refusals import PackageRefused
+from oulipoly_engine.core.packages.tree import PackageFile
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.paths import expand_user
+from oulipoly_engine.private_files import make_folder, open_private
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.script import EXEC, run_script
+from oulipoly_engine.records import Record, replace
+from oulipoly_engine.regular_files import open_regular
+
+NETWORK_TIMEOUT_S = 30.0
+_ENDS = (".tgz", ".tar.gz", ".tar")
+_LEFT_OUT = frozenset({".git", ".hg", "node_modules", "__pycache__"})  # of folders: not part of a package
+_BROKEN = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, RecursionError, OverflowError)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_GZIP = b"\x1f\x8b"
+_NPM_LINES = 3  # of what npm says when it fails
+
+
+class Source(Record):
+    """Where a package comes from."""
+
+    text: str  # as it is kept: a path is absolute
+    kind: Literal["folder", "archive", "npm"]
+
+    @property
+    def fallback_name(self) -> str:
+        """Return the name of a package that has no manifest."""
+        name = self.text if self.kind == "npm" else Path(self.text).name
+        return next((name.removesuffix(end) for end in _ENDS if name.endswith(end)), name)
+
+
+def parse_source(text: str, base: Path) -> Source:
+    """Return what a user has typed as a source. base: what relative paths begin at. Raises PackageRefused."""
+    if text.startswith("npm:"):
+        parse_npm(text)
+        return Source(text, "npm")
+    path = base / expand_user(text)
+    if path.is_dir():
+        return Source(str(path.resolve()), "folder")
+    if path.name.endswith(_ENDS) and path.is_file():
+        return Source(str(path.absolute()), "archive")
+    known = "a folder, a .tgz or .tar.gz file, or npm:NAME"
+    what = f"{text[:200]} is not {known}" if path.exists() else f"there is no {text[:200]}: name {known}"
+    raise PackageRefused(what)
+
+
+class _Intake:
+    """Writes the files of one package."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._paths = tree.Paths()
+        self._total = 0
+        self.files: list[PackageFile] = []
+
+    def add_folder(self, path: str) -> None:
+        """Take a folder, which is made once something lies in it."""
+        self._paths.add(path, is_folder=True)
+
+    def add(self, text: str, source: IO[bytes], *, is_executable: bool) -> None:
+        """Take a file."""
+        path = self._paths.add(text)
+        place = self._folder / path
+        make_folder(place.parent)
+        digest = sha256()
+        size = 0
+        with os.fdopen(open_private(place, os.O_WRONLY | os.O_EXCL | os.O_NOFOLLOW), "wb") as file:
+            while block := source.read(BLOCK):
+                stopping.check()
+                size += len(block)
+                self._total += len(block)
+                tree.check_size(path, size, self._total)
+                digest.update(block)
+                file.write(block)
+        self.files.append(PackageFile(path, digest.hexdigest(), size, is_executable))
+
+
+def take_in(source: Source, folder: Path, timeout_s: float) -> tuple[Path, tuple[PackageFile, ...]]:
+    """Write a package's files into an empty folder; return the folder that is the package's, and them in order.
+
+    Raises PackageRefused, OSError.
+    """
+    root = folder / "files"
+    make_folder(root)
+    intake = _Intake(root)
+    if source.kind == "folder":
+        _take_folder(Path(source.text), intake)
+    elif source.kind == "archive":
+        _take_archive(Path(source.text), intake)
+    else:
+        _take_archive(_pack(*parse_npm(source.text), folder, timeout_s), intake)
+    if not intake.files:
+        raise PackageRefused(f"{source.text} holds no file")
+    top = "" if source.kind == "folder" else tree.common_folder([file.path for file in intake.files])
+    files = (replace(file, path=file.path.removeprefix(top)) for file in intake.files)
+    return root / top, tuple(sorted(files, key=lambda file: file.path))
+
+
+def _take_folder(root: Path, intake: _Intake) -> None:
+    def refuse(error: OSError) -> None:
+        raise PackageRefused(f"{error.filename} cannot be read: {error.strerror or error}") from error
+
+    for folder, folders, names in os.walk(root, onerror=refuse):
+        folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)
+        for name in [*folders, *sorted(names)]:
+            path = Path(folder, name)
+            inner = os.fsencode(path.relative_to(root)).decode("utf-8", "surrogateescape")
+            status = path.lstat()
+            if stat.S_ISDIR(status.st_mode):
+                intake.add_folder(inner)
+                continue
+            _refuse_special(inner, status.st_mode)
+            try:
+                with open_regular(path, follows_links=False) as file:
+                    intake.add(inner, file, is_executable=bool(status.st_mode & 0o100))
+            except OSError as error:
+                if error.filename and Path(error.filename) != path:
+                    raise  # of what we write
+                raise PackageRefused(f"{inner!r} cannot be taken: {error.strerror or error}") from error
+
+
+def _refuse_special(path: str, mode: int) -> None:
+    """Raise PackageRefused for a file that runs as somebody else. mode: of its status, or of an archive's entry."""
+    if mode & (stat.S_ISUID | stat.S_ISGID):
+        raise PackageRefused(f"{path!r} runs as its owner or group (setuid, setgid): take that right from it")
+
+
+class _Limited:
+    """An archive's bytes, unpacked, as long as they are in proportion."""
+
+    def __init__(self, file: gzip.GzipFile | BinaryIO, packed: int) -> None:
+        self._file = file
+        self._packed = packed
+        self._unpacked = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(min(size, BLOCK))
+        self._unpacked += len(data)
+        tree.check_ratio(self._packed, self._unpacked)
+        return data
+
+
+@contextmanager
+def _unpacked(file: BinaryIO) -> Iterator[tarfile.TarFile]:
+    packed = os.fstat(file.fileno()).st_size
+    is_gzip = file.read(2) == _GZIP
+    file.seek(0)
+    reader = _Limited(gzip.GzipFile(fileobj=file) if is_gzip else file, packed)
+    with tarfile.open(fileobj=reader, mode="r|", bufsize=64 << 10) as archive:  # type: ignore[call-overload]  # reads
+        yield archive
+
+
+def _take_archive(path: Path, intake: _Intake) -> None:
+    """Read an archive's entries one after the other, in the order in which they lie there."""
+    try:
+        with open_regular(path) as file, _unpacked(file) as archive:
+            for member in archive:
+                _take_member(archive, member, intake)
+    except _BROKEN as error:
+        is_of_ours = isinstance(error, OSError) and (error.errno in _FULL or error.filename not in (None, str(path)))
+        if is_of_ours:
+            raise
+        message = getattr(error, "strerror", None) or plain(str(error)) or type(error).__name__
+        raise PackageRefused(f"{path} is not an archive that can be read: {message}: get it anew") from error
+
+
+def _take_member(archive: tarfile.TarFile, member: tarfile.TarInfo, intake: _Intake) -> None:
+    name = member.name
+    if member.isdir():
+        intake.add_folder(name)
+        return
+    if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+        tree.check_path(name)
+        is_link = member.type in (tarfile.SYMTYPE, tarfile.LNKTYPE)
+        kind = "a link" if is_link else "a device, a pipe or a file with holes"
+        raise PackageRefused(f"{name[:120]!r} is {kind}, and a package has files and folders: pack it without")
+    _refuse_special(name, member.mode)
+    tree.check_size(name, member.size, 0)
+    content = archive.extractfile(member)
+    if content is not None:
+        with content:
+            intake.add(name, content, is_executable=bool(member.mode & 0o100))
+
+
+def _pack(name: str, version: str, folder: Path, timeout_s: float) -> Path:
+    """Have npm download a package's archive into a folder, without running anything of it. Raises PackageRefused."""
+    wish = f"{name}@{version}" if version else name
+    settings = {"ignore_scripts": "true", "update_notifier": "false", "audit": "false", "fund": "false"}
+    env = inherited_environment() | {f"npm_config_{key}": value for key, value in settings.items()}
+    words = ("npm", "pack", "--ignore-scripts", "--pack-destination", str(folder), "--", wish)
+    result = run_script(EXEC, env, arguments=words, timeout_s=timeout_s, cwd=folder)
+    archives = sorted(folder.glob("*.tgz"))
+    if result.succeeded and len(archives) == 1:
+        return archives[0]
+    if result.exit_code == 127:
+        raise PackageRefused(
+            "npm is not installed, and npm: packages come through it: install Node.js, or get the .tgz"
+        )
+    if result.problem is not None:
+        raise PackageRefused(f"npm could not get {wish}: {result.problem}: try again, or give a longer --timeout")
+    said = [line for line in map(str.strip, result.stderr.decode("utf-8", "replace").splitlines()) if "error" in line]
+    why = plain(redact("; ".join(said[:_NPM_LINES]))) or result.outcome
+    raise PackageRefused(f"npm could not get {wish}: {why[:500]}: check the name and the network")
