@@ -207,8 +207,11 @@ class Settings(Record):
 
 def _publish_names(store: Store, stack: ExitStack, changes: Sequence[tuple[Setting, str]]) -> None:
     if store.has_readers():
-        from oulipoly_engine.store.outbox.events import publish  # noqa: PLC0415 - mostly nobody reads it
+        from oulipoly_engine.service.telemetry.recorder import READER  # noqa: PLC0415 - mostly nobody reads it
+        from oulipoly_engine.store.outbox.events import publish, unregister  # noqa: PLC0415 - as above
 
         stack.enter_context(store.write())
         keys = [{"key": ".".join(map(str, setting.path)), "file": setting.file.name} for setting, _ in changes]
         publish(store, "settings_changed", SystemClock().now(), "", {"changes": keys})
+        if any(setting.path == ("telemetry",) and typed != "true" for setting, typed in changes):
+            unregister(store, READER)
