@@ -106,7 +106,8 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     themes: list[Any] = []
     warnings: list[str] = []
     own = paths.config / "app.toml"
-    if paths.above.says_anything or own.exists() or (paths.config / "themes").is_dir():
+    places = (own, paths.settings, paths.config / "themes")
+    if paths.above.says_anything or any(place.exists() for place in places):
         from oulipoly_engine.facade.configuration import (  # noqa: PLC0415 - only where there is one
             locate_app_fault,
             read_app,

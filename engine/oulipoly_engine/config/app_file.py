@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.config import snapshot
+from oulipoly_engine.config import small_files, snapshot
 from oulipoly_engine.config.base.app_settings import AppSettings, ThemeFile
 from oulipoly_engine.config.base.problem import Loaded, Problem
+from oulipoly_engine.core.accounts.resource_lists import is_path, is_switched_off
 from oulipoly_engine.paths import Paths
 
 _NAME = "app.toml"
@@ -45,11 +46,17 @@ def read(paths: Paths) -> Loaded[AppSettings]:
 
 
 def read_themes(paths: Paths) -> Loaded[tuple[ThemeFile, ...]]:
-    """Return every theme of the folder `themes`; one with an error is left out, and said as a warning."""
+    """Return the themes of the folder `themes` and those that the setting adds, but for those that it switches off.
+
+    One with an error is left out, and said as a warning.
+    """
+    entries = small_files.read_settings(paths).value.themes
     folder = paths.config / "themes"
+    files = [*sorted(folder.glob("*.toml"))] if folder.is_dir() else []
+    files += [Path(entry).expanduser() for entry in entries if is_path(entry)]
     themes: list[ThemeFile] = []
     problems: list[Problem] = []
-    for path in sorted(folder.glob("*.toml")) if folder.is_dir() else ():
+    for path in (path for path in files if not is_switched_off(entries, path.stem)):
         loaded = _read_theme(paths, path)
         problems += loaded.problems
         if loaded.value is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from oulipoly_engine.config import prompt_files
 from oulipoly_engine.paths import Paths
 
 _FILES = {  # below the folder of the type
@@ -22,4 +23,9 @@ def find_resources(paths: Paths, kind: str) -> Mapping[str, Path]:
     for pattern in _FILES[kind]:
         for path in sorted(folder.glob(pattern)) if folder.is_dir() else ():
             places.setdefault(path.stem if path.parent == folder else path.parent.name, path)
+    if kind == "prompt":
+        files = prompt_files.read_of_project(paths.above.project)
+        is_trusted = bool(files.texts) and paths.above.is_trusted(files.folder.parent, files.digest)
+        for name in files.texts if is_trusted else ():
+            places.setdefault(name, files.folder / f"{name}.md")
     return places

@@ -14,6 +14,7 @@ import pexpect
 import pytest
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.config.app_file import read_themes
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui import find_app_faults
 
@@ -364,7 +365,10 @@ def test_what_is_switched_off_and_on_stands_in_a_list_that_comments_survive(path
         return [(each["type"], each["name"], each["enabled"], each["layer"]) for each in resources]
 
     agents("config", "disable", "prompts", "review")
+    (paths.config / "themes").mkdir()
+    (paths.config / "themes" / "nord.toml").write_text('primary = "red"\n')
     agents("config", "disable", "theme", "nord")
+    assert () == read_themes(paths).value
     agents("config", "enable", "prompt", "./mine.md")
     assert '# mine\nprompts = ["!review", "' in paths.settings.read_text()
     mine = str(project / "mine.md")

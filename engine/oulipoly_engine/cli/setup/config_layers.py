@@ -69,7 +69,7 @@ def _short(context: Context, source: str) -> str:
 
 
 def trust(context: Context, prog: str, arguments: list[str]) -> int:
-    """Show what a project sets that needs a person's word, and have it count."""
+    """Show what a project sets and which prompts it has, that need a person's word, and have it count."""
     parser = Parser(prog=prog, command="config trust")
     parser.add_argument("folder", nargs="?", type=path, metavar="DIR", help="a folder of it (default: this one)")
     parser.add_argument("-y", "--yes", action="store_true", help="say yes to the question")
@@ -78,12 +78,15 @@ def trust(context: Context, prog: str, arguments: list[str]) -> int:
     project = configuration.project((options.folder or Path.cwd()).resolve())
     for key, value in project.needing_trust.items():
         output.write_line(f"{plain(key)} = {_shown(value)}")
-    if project.is_trusted or not project.needing_trust:
-        why = "trusted already" if project.is_trusted else "it says nothing that needs trust"
+    for name, text in project.prompts.items():
+        output.write_line(f"/{plain(name)}")
+        output.write_lines(f"    {plain(line)}" for line in text.splitlines())
+    if project.is_trusted:
+        why = "trusted already" if project.digests else "it says nothing that needs trust"
         diagnostics.note(f"{plain(str(project.file))}: {why}")
         return 0
     questions = Questions(is_agreed=options.yes)
-    if not questions.confirm(f"Have these settings of {project.file} count, as long as the file stays as it is?"):
+    if not questions.confirm(f"Have this of {project.folder} count, as long as it stays as it is?"):
         raise Declined("nothing was changed")
     configuration.trust(project)
     diagnostics.note(f"they count now: `{context.program} grants list` lists it, `grants revoke` ends it")

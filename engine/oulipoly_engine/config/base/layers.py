@@ -21,7 +21,7 @@ from oulipoly_engine.records import Record
 
 LayerName = Literal["built-in", "global", "project", "environment", "command line"]
 _ONLY_OWN = "it counts in your own files alone"
-_NOT_TRUSTED = "the folder is not trusted: `agents config trust` shows what it says, and asks"
+NOT_TRUSTED = "the folder is not trusted: `agents config trust` shows what it says, and asks"
 ABOVE: tuple[LayerName, ...] = ("project", "environment", "command line")  # the user's own files
 Standing = Literal["never", "trusted", "always"]  # whether a setting counts where a project has it
 
@@ -63,6 +63,6 @@ def choose_of_project(values: LayerValues, *, is_trusted: bool) -> tuple[LayerVa
         if stated.in_project == "always" or (is_trusted and stated.in_project == "trusted"):
             counting[key] = stated
         else:
-            why = _ONLY_OWN if stated.in_project == "never" else _NOT_TRUSTED
+            why = _ONLY_OWN if stated.in_project == "never" else NOT_TRUSTED
             ignored.append(Ignored(key, stated.source, why))
     return counting, tuple(ignored)

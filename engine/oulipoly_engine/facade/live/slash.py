@@ -75,7 +75,8 @@ class SlashCommands:
 
     def read_known(self, identity: str) -> Known:
         """Return what a session knows beside our own commands."""
-        session_id = self._live.find(identity).session_id
+        session = self._live.find(identity)
+        session_id = session.session_id
         commands: tuple[tuple[str, str], ...] = ()
         after = 0
         with self._home.lend_store_to_read() as store:
@@ -86,13 +87,13 @@ class SlashCommands:
                         commands = event.commands
                 if not after:
                     break
-        return Known(self.read_prompts(), tuple(CliCommand(*command) for command in commands))
+        return Known(self.read_prompts(Path(session.workspace)), tuple(CliCommand(*command) for command in commands))
 
-    def read_prompts(self) -> tuple[Prompt, ...]:
-        """Return the user's prompt files."""
+    def read_prompts(self, workspace: Path | None = None) -> tuple[Prompt, ...]:
+        """Return the user's prompt files and those of a trusted project. workspace: of the session they are for."""
         from oulipoly_engine.config.prompt_files import read_prompts  # noqa: PLC0415 - only a slash needs them
 
-        return read_prompts(self._home.paths)
+        return read_prompts(self._home.paths, workspace)
 
     def judge(self, identity: str, text: str) -> Line:
         """Return what a line of a session is; nothing is read for one without a slash."""

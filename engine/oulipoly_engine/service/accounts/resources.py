@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from oulipoly_engine.config import app_file
-from oulipoly_engine.config.base.app_settings import AppSettings
 from oulipoly_engine.config.edit.settings_edit import as_toml
 from oulipoly_engine.config.load import load_settings
 from oulipoly_engine.config.origins import Statement, read_origins
@@ -68,7 +66,7 @@ def switch_resource(settings: Settings, kind: str, name: str, *, is_on: bool, fo
     key = f"settings.{kind}s"
     own = settings.find(key)[1]
     setting = own if folder is None else settings.of_project(own, folder)
-    is_known = name in find_resources(paths, kind) or _is_theme_of_app(settings, kind, name)
+    is_known = name in find_resources(paths, kind)
     entries = setting.items if setting.text else own.items
     if not is_known and name not in {entry.removeprefix("!") for entry in entries} and not (is_on and is_path(name)):
         known = [resource.name for resource in list_resources(paths, (kind,))]
@@ -80,11 +78,3 @@ def switch_resource(settings: Settings, kind: str, name: str, *, is_on: bool, fo
     below = () if folder is None else own.items
     settings.save(setting, "" if changed == below else as_toml([*changed]), what=f"switched {kind} {name}")
     return name
-
-
-def _is_theme_of_app(settings: Settings, kind: str, name: str) -> bool:
-    if kind != "theme" or settings.find_app_faults is None:
-        return False
-    themes = app_file.read_themes(settings.paths).value
-    faults = settings.find_app_faults(AppSettings(theme=name), themes)
-    return all(fault.path != ("theme",) for _, fault in faults)

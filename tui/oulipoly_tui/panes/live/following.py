@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.commands.slash.lines import CliCommand, Known
@@ -58,7 +59,8 @@ class LiveFollowing:
     def read_prompts(self) -> None:
         """Read the prompt files anew."""
         app = app_of(self._pane)
-        app.work("prompts", engine_of(app).slash.read_prompts, self._take_prompts)
+        workspace = None if self.session is None else Path(self.session.workspace)
+        app.work("prompts", partial(engine_of(app).slash.read_prompts, workspace), self._take_prompts)
 
     def _take_prompts(self, prompts: tuple[Prompt, ...]) -> None:
         self._prompts = prompts

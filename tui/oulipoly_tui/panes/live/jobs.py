@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RunnerError
@@ -44,7 +45,8 @@ def open_session(engine: Engine, identity: str) -> Opened:
     if client is not None:
         client.follow(events[-1].seq if events else 0)
     runtimes = tuple(runtime.id for runtime in engine.runtimes.catalogue().runtimes if runtime.is_enabled)
-    return Opened(status, events, requests, client, engine.slash.read_prompts(), runtimes)
+    prompts = engine.slash.read_prompts(Path(status.session.workspace))
+    return Opened(status, events, requests, client, prompts, runtimes)
 
 
 def resume_turn(engine: Engine, turn_id: str) -> None:
