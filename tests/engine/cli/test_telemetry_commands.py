@@ -49,6 +49,8 @@ def test_a_setting_that_changes_is_counted(used, agents):
     agents("config", "set", "telemetry", "true")
     used()
     agents("config", "set", "tie_rule", "lowest-use")
+    agents("account", "undo", "--yes")
+    agents("config", "edit", "config", env={"EDITOR": "sh -c 'echo thinking_level = \\\"none\\\" >> $1' -"})
     kept = json.loads(agents("telemetry", "show", "--json").stdout)
 
-    assert ("settings_changed", 1) == (kept["events"][-1]["event"], kept["events"][-1]["settings"])
+    assert [1, 1, 1] == [event["settings"] for event in kept["events"] if event["event"] == "settings_changed"]
