@@ -507,3 +507,17 @@ async def test_a_line_with_a_slash_is_a_command_or_refused_and_two_slashes_send_
         await reader.open(session.session_id)
         await reader.write("/fork")
         await reader.until(lambda: ReadOnly("run /fork").message in reader.said)
+
+
+async def test_escape_stops_a_turn_that_waits_to_be_tried_again(live):
+    async with live() as one:
+        config = one.world.config / "config.toml"
+        config.write_text(f"retry_base_ms = 20000\n{config.read_text()}")
+        await one.press("6")
+        await one.begin()
+        await one.write("[[network:1]] hello")
+        await one.sees("● Retry 1/3 in", "network. Esc: stop")
+        await one.press("escape")
+        await one.sees("■ interrupted: it was stopped before it was tried again", "● ready")
+
+        assert one.composer.has_focus
