@@ -30,6 +30,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+import oulipoly_engine
+import oulipoly_tui
 from oulipoly_demo import world as demo_world
 from oulipoly_demo.world import Options
 from oulipoly_engine.core.live import orders
@@ -61,7 +63,7 @@ _MOST_WORDS = 100_000  # characters that a forked command is given
 
 # While tests are found, nothing is garbage: Python looked for it among ever more objects.
 gc.disable()
-copied_state_file = runpy.run_path(str(ROOT / "tests" / "fixtures" / "state_file.py"))["copied_state_file"]
+WARM = SimpleNamespace(**runpy.run_path(str(ROOT / "tests" / "fixtures" / "warm.py")))
 
 
 def pytest_collection_finish():
@@ -193,7 +195,7 @@ def _process_of_tests(commands):
     """
     check = db._check_writable
     with _disk_with_room(), _forked_hosts(commands), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(db, "_check_writable", copied_state_file())
+        patch.setattr(db, "_check_writable", WARM.copied_state_file())
         yield check
 
 
@@ -400,9 +402,13 @@ class Forked:
             self.returncode = int(self._told.readline())
         return self.returncode
 
-    def wait(self):
+    def terminate(self):
+        """Have it end."""
+        self.send_signal(signal.SIGTERM)
+
+    def wait(self, timeout=60):
         """Wait for its end, however much it writes; returns its exit code."""
-        self.communicate()
+        self.communicate(timeout=timeout)
         return self.returncode
 
     def communicate(self, stdin=b"", timeout=60):
@@ -484,10 +490,13 @@ class Shown(pexpect.spawn):
 
 
 def share():
-    """Prepare once what processes that are forked from this one need: new state files, and what forks commands."""
-    copied_state_file()
+    """Prepare once what processes that are forked from this one need; returns what they all fork commands from."""
+    WARM.import_all(oulipoly_engine)
+    WARM.import_all(oulipoly_tui)
+    WARM.warm()
     _shared.append(Commands())
     _shared[0].begin()
+    return _shared[0]
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -516,9 +515,8 @@ def test_34_no_secret_is_in_the_log_or_the_transcript(rest):
 class Served:
     """`agents serve` as a process, reached as a script reaches it."""
 
-    def __init__(self):
-        words = [sys.executable, "-m", "oulipoly_tui", "serve", "--port", "0", "--json"]
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE)
+    def __init__(self, commands):
+        self.process = commands.start(["serve", "--port", "0", "--json"])
         self.first = json.loads(self.process.stdout.readline())
         self.url, self.token = self.first["url"], ""
         self.token = self.ask("/pair", {"code": self.first["code"]})["token"]
@@ -537,16 +535,15 @@ class Served:
         """End the process."""
         self.process.send_signal(number)
         self.process.wait()
-        self.process.stdout.close()
 
 
 @pytest.fixture
-def serve():
+def serve(commands):
     """Start servers; none is left."""
     begun = []
 
     def start():
-        begun.append(Served())
+        begun.append(Served(commands))
         return begun[-1]
 
     yield start

@@ -597,13 +597,13 @@ def run_in_a_world(form, tmp, commands_of_a_user):
     place.describe(Terminal(place.id, LINES, LINES, NOBODY, NOBODY, AT, account=ACCOUNT, title=LINES))
     lines = command_lines(tmp, place.id)
     try:
-        results = run(form, lines, tmp, environ)
+        results = run(form, lines, tmp, environ, commands_of_a_user)
     finally:
         os.close(lock)
     return [(argv, *result) for argv, result in zip(lines, results, strict=True)]
 
 
-def run(form, lines, tmp, environ):
+def run(form, lines, tmp, environ, commands_of_a_user):
     """Run command lines in one process and return exit code, stdout and stderr of each."""
     asked, told = tmp / "asked.json", tmp / "told.json"
     asked.write_text(json.dumps(lines))
@@ -611,7 +611,8 @@ def run(form, lines, tmp, environ):
     edited = {"session_id": SESSION, "provider_name": ACCOUNT, "turn_id": "u1", "role": "user", "timestamp": AT}
     edited |= {"content": [{"type": "text", "text": LINES}], "source": source, "unsupported_record": False}
     (tmp / "edited.jsonl").write_text(json.dumps(edited) + "\n")
-    subprocess.run([sys.executable, RUN, asked, form, told], env=environ, cwd=tmp, timeout=150, check=True)
+    done = commands_of_a_user.run([asked, form, told], b"", environ, tmp, 150, program=[RUN])
+    assert 0 == done.returncode, done.stderr
     return [(code, *map(base64.b64decode, streams)) for code, *streams in json.loads(told.read_bytes())]
 
 

@@ -6,8 +6,6 @@ import os
 import signal
 import socket
 import stat
-import subprocess
-import sys
 import threading
 from contextlib import closing, contextmanager
 
@@ -136,10 +134,9 @@ def test_two_servers_at_one_port_of_two_addresses_have_a_socket_each(tmp_path):
     assert [] == [*(tmp_path / "run").glob("*")]
 
 
-def test_after_a_kill_the_next_server_has_the_same_socket(home):
+def test_after_a_kill_the_next_server_has_the_same_socket(home, commands):
     def begin(port):
-        words = [sys.executable, "-m", "oulipoly_tui", "serve", "--port", str(port), "--json"]
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, env=dict(os.environ))
+        process = commands.start(["serve", "--port", port, "--json"])
         return process, json.loads(process.stdout.readline())
 
     process, told = begin(0)

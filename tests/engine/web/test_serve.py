@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from hashlib import sha256
 from ipaddress import ip_network
 
@@ -37,13 +38,9 @@ WAYS = {"timeout": 20, "trust_env": False}
 
 
 @contextmanager
-def running(*arguments, **variables):
+def run_server(start, *arguments, **variables):
     """Run `agents serve --json` and yield its process and its first line."""
-    command = [sys.executable, "-m", "oulipoly_tui", "serve", "--json", *arguments]
-    env = {**os.environ, **variables}
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=env
-    )
+    process = start(["serve", "--json", *arguments], os.environ | variables)
     try:
         yield process, json.loads(process.stdout.readline())
     finally:
@@ -52,8 +49,20 @@ def running(*arguments, **variables):
         process.communicate()
 
 
+@pytest.fixture
+def running(commands):
+    """Run `agents serve --json`, forked from a process that has imported it."""
+    return partial(run_server, commands.start)
+
+
+def start_as_users_do(arguments, env):
+    """Start our command by the interpreter."""
+    command, pipe = [sys.executable, "-m", "oulipoly_tui", *arguments], subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, stdin=subprocess.DEVNULL, env=env)
+
+
 def test_it_says_where_it_is_and_ends_cleanly(home):
-    with running("--port", "0") as (process, told):
+    with run_server(start_as_users_do, "--port", "0") as (process, told):
         answer = httpx.get(f"{told['url']}/health", **WAYS)
         token = httpx.post(f"{told['url']}/pair", json={"code": told["code"]}, **WAYS).json()["token"]
         me = httpx.get(
@@ -68,7 +77,7 @@ def test_it_says_where_it_is_and_ends_cleanly(home):
     assert Engine().web.servers() == ()
 
 
-def test_the_environment_says_what_the_command_line_does_not(agents, home):
+def test_the_environment_says_what_the_command_line_does_not(agents, home, running):
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.2", 0))
         port = free.getsockname()[1]
@@ -85,7 +94,7 @@ def test_the_environment_says_what_the_command_line_does_not(agents, home):
     assert (2, True) == (done.returncode, b"OULIPOLY_SERVE_PORT" in done.stderr)
 
 
-def test_started_again_it_has_the_port_that_it_had(home, monkeypatch):
+def test_started_again_it_has_the_port_that_it_had(home, monkeypatch, running):
     begun = []
     monkeypatch.setattr(own_process, "replace_process", lambda argv, _environment: begun.append(argv))
     with running("--port", "0") as (_, before):
@@ -101,7 +110,7 @@ def test_started_again_it_has_the_port_that_it_had(home, monkeypatch):
         assert before["url"] == after["url"]
 
 
-def test_a_taken_port_gives_another_one_and_says_so(home):
+def test_a_taken_port_gives_another_one_and_says_so(home, running):
     with closing(socket.socket()) as taken:
         try:
             taken.bind(("127.0.0.1", 8787))
@@ -174,7 +183,7 @@ def test_the_certificate_stays_while_the_names_do(tmp_path):
     assert first.fingerprint == again.fingerprint != other.fingerprint
 
 
-def test_devices_are_paired_listed_and_revoked_by_commands(agents, home):
+def test_devices_are_paired_listed_and_revoked_by_commands(agents, home, running):
     with running("--port", "0") as (_, told):
         made = json.loads(agents("device", "pair", "--scopes", "answer", "--name", "phone", "--json").stdout)
         assert made["url"].startswith(f"{told['url']}/pair#")
@@ -278,7 +287,7 @@ def test_a_notice_s_link_opens_its_request_on_a_phone_that_is_not_paired(home):
         assert 403 == phone.get("/sessions", headers=page).status_code
 
 
-def test_a_killed_server_leaves_sessions_running(live):
+def test_a_killed_server_leaves_sessions_running(live, running):
     with running("--port", "0") as (process, told):
         token = httpx.post(f"{told['url']}/pair", json={"code": told["code"]}, **WAYS).json()["token"]
         headers = {"authorization": f"Bearer {token}"}

@@ -37,6 +37,16 @@ def least(*values: object) -> Function:
     return _Renamed("LEAST", values)
 
 
+def begins(column: ColumnBase, pattern: Parameter) -> Function:
+    """Return whether a text begins as a pattern of `beginning` says, as `startswith` does for a text that is known."""
+    return fn.LIKE(pattern, column, "\\")
+
+
+def beginning(text: str) -> str:
+    """Return the pattern of what begins with a text, in letters of either case."""
+    return text.replace("\\", r"\\").replace("_", r"\_").replace("%", r"\%") + "%"
+
+
 def literal(condition: Expression) -> Node:
     """Write a condition with its values in the SQL, as that of a partial index has to be for the index to be used."""
     return ValueLiterals(condition)

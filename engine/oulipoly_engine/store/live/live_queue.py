@@ -140,11 +140,15 @@ def forget_unsent(store: Store) -> None:
         unsent_texts.keep_only(store, (identity for (identity,) in (*waiting, *starting)))
 
 
+@compile_query
+def _select(message_id: Parameter) -> Query:
+    return QueuedMessageRow.select(*_FIELDS).where(QueuedMessageRow.message_id == message_id)
+
+
 def find(store: Store, message_id: str) -> QueuedMessage | None:
     """Return a message, whatever became of it."""
-    row = QueuedMessageRow
     with store.read():
-        found = store.rows(row.select(*_FIELDS).where(row.message_id == message_id))
+        found = store.rows(_select(message_id))
     return _read(found[0]) if found else None
 
 

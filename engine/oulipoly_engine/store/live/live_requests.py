@@ -15,8 +15,10 @@ from oulipoly_engine.core.live.events import Prompt, RequestKind
 from oulipoly_engine.core.live.sessions import LiveRequest, Origin
 from oulipoly_engine.core.worktrees.event_secrets import clean_record
 from oulipoly_engine.records import prepare
+from oulipoly_engine.store.base.compiled import compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.live import LiveRequestRow
 
@@ -138,12 +140,15 @@ def _pending_of(store: Store, origin: str, asker: str) -> tuple[LiveRequest, ...
         return tuple(map(_read, store.rows(row.select(*_FIELDS).where(mine))))
 
 
+@compile_query
+def _select_asking() -> Query:
+    return LiveRequestRow.select(LiveRequestRow.session_id).where(LiveRequestRow.status == "pending")
+
+
 def asking_sessions(store: Store) -> set[str]:
     """Return the sessions with requests that wait for an answer."""
-    row = LiveRequestRow
     with store.read():
-        rows = store.rows(row.select(row.session_id).where(row.status == "pending"))
-        return {session_id for (session_id,) in rows if session_id}
+        return {session_id for (session_id,) in store.rows(_select_asking()) if session_id}
 
 
 def approved_for_session(store: Store, session_ids: Collection[str]) -> tuple[LiveRequest, ...]:

@@ -19,7 +19,7 @@ from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import asdict, prepare, replace
 from oulipoly_engine.store.base.compiled import Compiled, Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import each_of, greatest
+from oulipoly_engine.store.base.dialect import beginning, begins, each_of, greatest
 from oulipoly_engine.store.base.orm import Query, fn
 from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.live import unsent_texts
@@ -64,16 +64,21 @@ def drop_unused(store: Store, session_id: str) -> None:
         store.run(row.delete().where(row.session_id == session_id, row.generation == 0))
 
 
+@compile_query
+def _select_beginning(pattern: Parameter) -> Query:
+    row, segment = LiveSessionRow, SegmentRow
+    listed = segment.select(segment.session_id).where(begins(segment.chain_id, pattern))
+    mine = begins(row.session_id, pattern) | begins(row.native_id, pattern) | row.native_id.in_(listed)
+    return row.select(*_SESSION).where(mine).order_by(row.created_at)
+
+
 def find(store: Store, identity: str) -> tuple[LiveSession, ...]:
     """Return the sessions whose own id, or whose CLI's id, is this or begins so; an exact one is the only one.
 
     Those of earlier releases have another id in the list of all sessions, which is as good.
     """
-    row, segment = LiveSessionRow, SegmentRow
-    listed = segment.select(segment.session_id).where(segment.chain_id.startswith(identity))
-    mine = row.session_id.startswith(identity) | row.native_id.startswith(identity) | row.native_id.in_(listed)
     with store.read():
-        found = tuple(map(_read_session, store.rows(row.select(*_SESSION).where(mine).order_by(row.created_at))))
+        found = tuple(map(_read_session, store.rows(_select_beginning(beginning(identity)))))
     exact = tuple(one for one in found if identity in (one.session_id, one.native_id))
     return exact or found
 
@@ -285,11 +290,15 @@ def end_turn(
     return was_open
 
 
+@compile_query
+def _select_turn(turn_id: Parameter) -> Query:
+    return LiveTurnRow.select(*_TURN).where(LiveTurnRow.turn_id == turn_id)
+
+
 def find_turn(store: Store, turn_id: str) -> Turn | None:
     """Return a turn."""
-    row = LiveTurnRow
     with store.read():
-        found = store.rows(row.select(*_TURN).where(row.turn_id == turn_id))
+        found = store.rows(_select_turn(turn_id))
     return _read_turn(found[0]) if found else None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.worktrees.worktrees import WORKTREE, Worktree
-from oulipoly_engine.store.base.compiled import compile_query
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.base.rows import column_values, name_values
@@ -47,18 +47,26 @@ def move(store: Store, session_id: str, event: str, now: datetime, **changes: An
         return store.run(row.update(told).where(row.session_id == session_id, row.state.in_(sources))) == 1
 
 
+@compile_query
+def _select_of(session_id: Parameter) -> Query:
+    return WorktreeRow.select(*_COLUMNS).where(WorktreeRow.session_id == session_id)
+
+
 def find(store: Store, session_id: str) -> Worktree | None:
     """Return the worktree of a session."""
-    row = WorktreeRow
-    found = store.rows(row.select(*_COLUMNS).where(row.session_id == session_id))
+    found = store.rows(_select_of(session_id))
     return _read(found[0]) if found else None
+
+
+@compile_query
+def _select_at(path: Parameter) -> Query:
+    row = WorktreeRow
+    return row.select(*_COLUMNS).where(row.path == path).order_by(row.created_at.desc()).limit(1)
 
 
 def find_at(store: Store, path: str) -> Worktree | None:
     """Return the worktree whose folder this is, removed or not; of several the newest."""
-    row = WorktreeRow
-    query = row.select(*_COLUMNS).where(row.path == path).order_by(row.created_at.desc()).limit(1)
-    found = store.rows(query)
+    found = store.rows(_select_at(path))
     return _read(found[0]) if found else None
 
 

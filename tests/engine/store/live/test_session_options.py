@@ -54,3 +54,14 @@ def test_what_a_later_release_keeps_outlasts_a_change(store):
 def test_a_value_of_another_kind_costs_itself_alone(store, value):
     keep(store, model=value)
     assert ("", OPTIONS.args) == (read(store).model, read(store).args)
+
+
+def test_a_session_is_found_by_how_its_id_begins_and_no_sign_of_it_stands_for_another(store):
+    for name in ("ses_1", "sesx1", "ses%", "ses\\"):
+        live_sessions.insert(store, LiveSession(name, "/w", "r", "acp", "m", NOW, NOW))
+    found = {
+        begin: [each.session_id for each in live_sessions.find(store, begin)] for begin in ("SES_", "ses%", "ses\\")
+    }
+
+    assert {"SES_": ["ses_1"], "ses%": ["ses%"], "ses\\": ["ses\\"]} == found
+    assert ["s"] == [each.session_id for each in live_sessions.find(store, "s")]
