@@ -33,7 +33,7 @@ class Machine:
                 "package.toml": f'name = "{name}"\nversion = "{version}"\n',
                 "extensions/hello/extension.toml": extension,
                 "extensions/hello/extension.py": "x = 1\n",
-                "extensions/two.py": "# /// extension\n# name = \"two\"\n# ///\nx = 2\n",
+                "extensions/two.py": '# /// extension\n# name = "two"\n# ///\nx = 2\n',
                 "skills/review/SKILL.md": "Review.\n",
                 **themes,
                 **more,
