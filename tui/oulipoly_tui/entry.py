@@ -69,6 +69,7 @@ def open_engine(paths: Paths, *, read_only: bool) -> Engine:
     engine = Engine(Surroundings(paths=paths, read_only=read_only, is_app=True, find_app_faults=find_app_faults))
     engine.command_log.list()  # it watches from now on
     engine.recovery.settle_at_start()
+    engine.extensions.post_questions()
     return engine
 
 

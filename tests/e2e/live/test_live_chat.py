@@ -215,7 +215,7 @@ def test_an_error_is_a_line_of_json_where_events_are(live, chat):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("-e", "/path/to/ext.so", "-e", "/other/ext.so", "hi"), "there are no extensions yet"),
+        (("-e", "/path/to/ext.so", "-e", "/other/ext.so", "hi"), "/path/to/ext.so cannot be used"),
         (("--thinking", "invalid", "hi"), "choose from none, minimal, standard, thorough"),
         (("-p", "nobody", "hi"), "no account, runtime or CLI 'nobody'"),
         (("-p", "demo-codex1", "--tools", "a,b", "hi"), "leave out --tools"),

@@ -173,6 +173,17 @@ def test_a_right_to_run_that_is_revoked_counts_in_a_session_that_runs(extended):
     assert "big second" == extended.texts()[-1]
 
 
+def test_one_that_is_switched_off_is_not_called_in_a_session_that_runs(extended):
+    session = extended.begin("big first", runtime="scripted")
+    extended.until_said(session, "FIRST")
+    with extended.live.connect(session) as client:  # as the app has it: no new process is begun for the next message
+        extended.open_engine().extensions.disable("all")
+        turn = client.order(orders.Send("big second"))["turn_id"]
+    extended.live.wait(session, turn)
+
+    assert "big second" == extended.texts()[-1]
+
+
 def test_a_host_that_is_killed_leaves_a_session_that_goes_on_with_its_extensions(extended):
     session = extended.begin("big first", runtime="scripted")
     extended.until_said(session, "FIRST")

@@ -325,6 +325,7 @@ NOUNS = (
     "artifact",
     "config",
     "device",
+    "ext",
     "grants",
     "pkg",
     "quota",

@@ -58,6 +58,7 @@ def run(surroundings: Surroundings) -> int:
     """Talk in lines until the user leaves; return the exit code."""
     engine = Engine(surroundings)
     engine.command_log.list()  # it watches from now on
+    engine.extensions.post_questions()
     for text in engine.recovery.settle_at_start():
         diagnostics.note(f"Note: {text}")
     talk = Talk(engine, _read_line, surroundings.read_only, drop_typed_ahead)

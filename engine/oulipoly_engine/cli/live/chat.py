@@ -125,6 +125,9 @@ def _refuse(options: Namespace) -> None:
 def _ask_rights(context: Context, options: Namespace, questions: Questions | None) -> None:
     """Have a person say what extensions may do that nobody was asked about yet. questions: None: nobody is there."""
     extensions = context.engine.extensions
+    for status in extensions.list() if options.extension else ():
+        if status.installed.source == "option" and status.installed.problem:
+            raise UsageInvalid(f"the extension {status.installed.place} cannot be used: {status.installed.problem}")
     for status in extensions.questions():
         name = plain(status.installed.name)
         if options.allow and status.installed.source == "option":
@@ -135,9 +138,6 @@ def _ask_rights(context: Context, options: Namespace, questions: Questions | Non
             from oulipoly_engine.cli.base.extension_questions import ask  # noqa: PLC0415 - few chats have to ask
 
             (extensions.allow if ask(questions, status) else extensions.refuse)(status)
-    for status in () if options.extension == [] else extensions.list():
-        if status.installed.source == "option" and status.reason:
-            diagnostics.note(f"Warning: extension {plain(status.installed.name)}: {plain(status.reason)}")
 
 
 def _may_loop(options: Namespace) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.extensions.hooks import OBSERVERS
-from oulipoly_engine.core.extensions.installed import Installed
+from oulipoly_engine.core.extensions.installed import Installed, Standing, find_state
 from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.extension_api import Handled, Session, Transform
 from oulipoly_engine.paths import Paths
-from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, ExtensionOrder, describe_session
+from oulipoly_engine.records import replace
+from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, ExtensionOrder, describe_session, is_on
 
 if TYPE_CHECKING:
+    from oulipoly_engine.config.base.problem import Problem
     from oulipoly_engine.core.accounts.accounts import Settings
     from oulipoly_engine.service.extensions.extensions import Extensions
     from oulipoly_engine.store.base.db import Store
@@ -56,12 +59,39 @@ class ExtensionSet:
         has_project = project is not None and project[2]
         return discover(self._paths, Places(self._paths.above.extensions, entries, packages, has_project))
 
+    def survey(self) -> tuple[tuple[Installed, Standing], ...]:
+        """Return all that are there, each with what is known of it."""
+        from oulipoly_engine.store.extensions import extensions as records
+
+        pairs = []
+        installed = self.discover()
+        if not installed:
+            return ()
+        with self._lend_store() as store:
+            for each in installed:
+                standing = records.read(store, each)
+                pairs.append((each, replace(standing, is_off=self.is_off(each.name))))
+        return tuple(pairs)
+
+    def find_problems(self) -> Iterator[Problem]:
+        """Yield what is wrong with those that are switched on, as problems of files."""
+        from oulipoly_engine.config.base.problem import Level, Problem
+
+        try:
+            pairs = self.survey()
+        except RunnerError:  # a broken configuration, or a state file that cannot be opened, is told by others
+            return
+        for installed, standing in pairs:
+            state = find_state(installed, standing)
+            message = installed.problem or standing.last_failure
+            if not standing.is_off and message and state in ("failed", "disabled"):
+                fix = f"correct it, or switch it off by `agents ext disable {installed.name}`"
+                text = f"the extension {installed.name} is {state}: {message}"
+                yield Problem(Level.WARNING, Path(installed.place), None, "", text, fix)
+
     def is_off(self, name: str) -> bool:
         """Tell whether the settings switch an extension off."""
-        from oulipoly_engine.core.accounts.resource_lists import is_switched_off
-
-        settings = self._read_settings()
-        return not settings.extensions_enabled or is_switched_off(settings.extensions, name)
+        return not is_on(name, self._read_settings())
 
     def list_on(self) -> tuple[Installed, ...]:
         """Return those that are switched on, as they were when a folder of them has changed last."""
@@ -81,12 +111,14 @@ class ExtensionSet:
         installed = tuple(each for each in self.list_on() if _OF_HOSTS.intersection(each.manifest.hooks))
         if not installed:
             return ExtensionOrder()
+        paths = self._paths
         return ExtensionOrder(
             installed,
             self._read_settings().extension_timeout_seconds,
             str(self._paths.extension_logs),
             str(self._paths.extension_settings),
             tuple(map(str, self._protected)),
+            (str(paths.config), str(paths.data), str(paths.home), str(paths.cache or "")),
         )
 
     @property

@@ -182,13 +182,14 @@ class Home:
         from oulipoly_engine.config.check import check
 
         more = {} if finds_programs else {"which": lambda name: name}
-        return check(
+        problems = check(
             replace(self.paths, cache=None),
             models_dir=self.models_dir,
             agents_dir=self.agents_dir,
             find_app_faults=self.find_app_faults,
             **more,
         )
+        return (*problems, *self.extensions.find_problems())
 
     def store(self) -> Store:
         """Return the state file, where runs have ended whose runner was killed; a missing one is made.

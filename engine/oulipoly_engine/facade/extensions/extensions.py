@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from oulipoly_engine.core.extensions.installed import (
@@ -17,10 +18,9 @@ from oulipoly_engine.core.extensions.states import MOST_FAILURES, State
 from oulipoly_engine.core.live.events import Prompt, RequestKind
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import ExtensionNotFound, RequestRefused
+from oulipoly_engine.errors import ExtensionNotFound, RequestRefused, RunnerError
 from oulipoly_engine.facade.base.home import Home
-from oulipoly_engine.facade.live.requests import own_client
-from oulipoly_engine.records import Record, replace
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.extensions import extensions as records
 from oulipoly_engine.store.grants import grants
 from oulipoly_engine.store.live import live_requests
@@ -75,13 +75,7 @@ class Extensions:
 
     def list(self) -> tuple[ExtensionStatus, ...]:
         """Return all extensions by name."""
-        installed = self._home.extensions.discover()
-        with self._home.lend_store_to_read() as store:
-            standings = [records.read(store, each) for each in installed]
-        return tuple(
-            ExtensionStatus(each, replace(standing, is_off=self._home.extensions.is_off(each.name)))
-            for each, standing in zip(installed, standings, strict=True)
-        )
+        return tuple(ExtensionStatus(*pair) for pair in self._home.extensions.survey())
 
     def find(self, name: str) -> ExtensionStatus:
         """Return one. Raises ExtensionNotFound."""
@@ -108,6 +102,11 @@ class Extensions:
             if self._ask(status) is not None:
                 asked.append(status)
         return tuple(asked)
+
+    def post_questions(self) -> None:
+        """Have what nobody was asked about yet in the inbox, for a face that begins whatever comes of it."""
+        with suppress(RunnerError):
+            self.questions()
 
     def _ask(self, status: ExtensionStatus) -> LiveRequest | None:
         """Return the request for what an extension asks for; None: somebody has said no to it."""
@@ -142,6 +141,8 @@ class Extensions:
 
     def _settle(self, status: ExtensionStatus, decision: str) -> None:
         installed = status.installed
+        from oulipoly_engine.facade.live.requests import own_client  # noqa: PLC0415 - 80 ms, seldom anything is allowed
+
         by = own_client(is_app=self._home.is_app).name
         now = self._home.now()
         with self._home.lend_store() as store, store.write():

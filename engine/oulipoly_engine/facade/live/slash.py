@@ -88,18 +88,19 @@ class SlashCommands:
                         commands = event.commands
                 if not after:
                     break
-        of_cli = tuple(CliCommand(*command) for command in commands)
-        return Known(self.read_prompts(Path(session.workspace)), of_cli, self.read_extensions())
+        own = self.read_own(Path(session.workspace))
+        return own._replace(cli=tuple(CliCommand(*command) for command in commands))
 
-    def read_extensions(self) -> tuple[OfExtension, ...]:
-        """Return the commands of extensions that are switched on."""
-        return tuple(
+    def read_own(self, workspace: Path | None = None) -> Known:
+        """Return the prompt files and the commands of extensions that are on. workspace: of the session."""
+        extensions = tuple(
             OfExtension(installed.name, command.name, " ".join((command.summary, command.hint)).strip())
             for installed in self._home.extensions.list_on()
             for command in installed.manifest.commands
         )
+        return Known(self._read_prompts(workspace), extensions=extensions)
 
-    def read_prompts(self, workspace: Path | None = None) -> tuple[Prompt, ...]:
+    def _read_prompts(self, workspace: Path | None = None) -> tuple[Prompt, ...]:
         """Return the prompt files that are on, and then those of packages. workspace: of the session they are for."""
         # ruff: noqa: PLC0415 - only a slash needs them
         from oulipoly_engine.config import prompt_files, small_files

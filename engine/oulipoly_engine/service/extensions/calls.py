@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Event, Thread, get_ident
+from threading import Event, Lock, Thread, get_ident
 from typing import Any
 
 from oulipoly_engine.clock import Clock, to_text
@@ -106,19 +106,21 @@ class CallThread:
         self.log = log
         self.is_stuck = False  # a call has not come back
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._turn = Lock()  # who waits for another call to end has its whole time afterwards
         self._thread = Thread(target=self._run, name=f"extension {name}", daemon=True)
         self._thread.start()
 
     def call(self, function: Callable[..., Any], *arguments: Any, limit_s: float) -> Any:  # noqa: ANN401 - its own
         """Return what a function returns. Raises CallFailed; CallDenied where it refuses or was denied something."""
-        if self.is_stuck:
-            raise CallFailed("an earlier call has not come back")
-        _route_output()
         call = _Call(function, arguments)
-        self._calls.put(call)
-        if not call.is_over.wait(limit_s):
-            self.is_stuck = True
-            raise CallFailed(f"it took longer than {limit_s:g} s")
+        with self._turn:
+            if self.is_stuck:
+                raise CallFailed("an earlier call has not come back")
+            _route_output()
+            self._calls.put(call)
+            if not call.is_over.wait(limit_s):
+                self.is_stuck = True
+                raise CallFailed(f"it took longer than {limit_s:g} s")
         error = call.error
         if error is None:
             return call.result

@@ -16,17 +16,20 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.accounts.resource_lists import is_switched_off
 from oulipoly_engine.core.extensions.hooks import OBSERVERS
 from oulipoly_engine.core.extensions.installed import Installed
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.errors import InputHandled, RunnerError, StoreUnusable
 from oulipoly_engine.extension_api import Session
+from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.outbox import events as outbox
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.accounts.accounts import Settings
     from oulipoly_engine.service.extensions.extensions import Extensions
 
 
@@ -50,6 +53,7 @@ class ExtensionOrder(Record):
     logs: str = ""
     settings: str = ""
     protected: tuple[str, ...] = ()
+    folders: tuple[str, str, str, str] = ("", "", "", "")  # `Paths.config`, `data`, `home`, `cache`
 
 
 class HookAnswer(Record):
@@ -181,6 +185,15 @@ class SessionHooks:
         with self._making:
             return self._make_extensions()
 
+    def _list_on(self) -> tuple[Installed, ...]:
+        """Return those that the user's settings leave on now: what is switched off is not called any more."""
+        from oulipoly_engine.config.small_files import read_settings  # noqa: PLC0415 - few sessions have any
+
+        config, data, home, cache = self._order.folders
+        paths = Paths(Path(config), Path(data), Path(home), cache=Path(cache) if cache else None)
+        settings = read_settings(paths).value
+        return tuple(each for each in self._order.installed if is_on(each.name, settings))
+
     def _make_extensions(self) -> Extensions:
         if self._kept is None:
             from oulipoly_engine.service.extensions.extensions import (  # noqa: PLC0415 - few sessions have any
@@ -199,7 +212,7 @@ class SessionHooks:
                 self.notes.append,
                 lambda name, body: publish(self._store, self._clock, self._session.id, name, body),
             )
-            self._kept = Extensions(lambda: order.installed, surroundings)
+            self._kept = Extensions(self._list_on, surroundings)
         return self._kept
 
 
@@ -217,6 +230,11 @@ def reader_of(session_id: str) -> str:
 
 def _describe_error(error: RunnerError) -> dict[str, Any]:
     return {"slug": error.slug, "message": error.message, "exit_code": error.exit_code}
+
+
+def is_on(name: str, settings: Settings) -> bool:
+    """Tell whether the settings leave an extension on."""
+    return settings.extensions_enabled and not is_switched_off(settings.extensions, name)
 
 
 def describe_session(session: LiveSession) -> Session:

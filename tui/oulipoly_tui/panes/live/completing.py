@@ -55,7 +55,7 @@ class LiveCompleting:
         elif wanted.kind == "command":
             self._offer(complete_command(wanted.begun, self._following.known))
             if not wanted.begun:
-                self._following.read_prompts()
+                self._following.read_own()
         elif wanted.kind == "words":
             self._offer(complete_words(wanted.begun, self._following.known, self._complete_words))
         elif folder_of(wanted.begun) == self._names[0]:

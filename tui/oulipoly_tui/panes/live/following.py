@@ -18,7 +18,6 @@ from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.commands.slash.lines import Prompt
     from oulipoly_engine.core.live.events import AnyEvent, Numbered
     from oulipoly_engine.core.live.sessions import LiveSession
     from oulipoly_engine.facade.snapshot import Snapshot
@@ -44,7 +43,7 @@ class LiveFollowing:
         self._begun = ""  # the session that its user has just begun, until it is shown
         self._drafts: dict[str, str] = {}  # what is written and not sent, by session
         self.runtimes: tuple[str, ...] = ()  # that are enabled
-        self._prompts: tuple[Prompt, ...] = ()
+        self._own = Known()  # prompt files, and commands of extensions
 
     @property
     def request(self) -> OpenRequest | None:
@@ -54,16 +53,16 @@ class LiveFollowing:
     @property
     def known(self) -> Known:
         """Return what can stand behind a slash here, beside our own commands."""
-        return Known(self._prompts, tuple(CliCommand(*command) for command in self.talk.commands))
+        return self._own._replace(cli=tuple(CliCommand(*command) for command in self.talk.commands))
 
-    def read_prompts(self) -> None:
-        """Read the prompt files anew."""
+    def read_own(self) -> None:
+        """Read prompt files and commands of extensions anew."""
         app = app_of(self._pane)
         workspace = None if self.session is None else Path(self.session.workspace)
-        app.work("prompts", partial(engine_of(app).slash.read_prompts, workspace), self._take_prompts)
+        app.work("prompts", partial(engine_of(app).slash.read_own, workspace), self._take_own)
 
-    def _take_prompts(self, prompts: tuple[Prompt, ...]) -> None:
-        self._prompts = prompts
+    def _take_own(self, own: Known) -> None:
+        self._own = own
 
     def state(self) -> Mapping[str, object]:
         """Return what is open, and what is written and not sent."""
@@ -139,7 +138,7 @@ class LiveFollowing:
         self.session, self.talk = opened.status.session, talk
         self.capabilities = opened.status.capabilities
         self.runtimes = opened.runtimes
-        self._prompts = opened.prompts
+        self._own = opened.own
         self._has_all = len(opened.events) < WINDOW
         self.sent = self.sent if is_same else []
         self._pane.remove_class("-empty")

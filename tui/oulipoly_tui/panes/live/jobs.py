@@ -7,11 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.commands.slash.lines import Known
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.commands.slash.lines import Prompt
     from oulipoly_engine.core.live.events import Numbered
     from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.engine import Engine
@@ -28,7 +28,7 @@ class Opened(Record, frozen=False, eq=False):
     events: tuple[Numbered, ...]
     requests: tuple[LiveRequest, ...]
     client: LiveClient | None  # None: no process of it lives
-    prompts: tuple[Prompt, ...] = ()  # prompt files
+    own: Known = Known()  # prompt files, and commands of extensions
     runtimes: tuple[str, ...] = ()  # where it could go on
 
 
@@ -45,8 +45,8 @@ def open_session(engine: Engine, identity: str) -> Opened:
     if client is not None:
         client.follow(events[-1].seq if events else 0)
     runtimes = tuple(runtime.id for runtime in engine.runtimes.catalogue().runtimes if runtime.is_enabled)
-    prompts = engine.slash.read_prompts(Path(status.session.workspace))
-    return Opened(status, events, requests, client, prompts, runtimes)
+    own = engine.slash.read_own(Path(status.session.workspace))
+    return Opened(status, events, requests, client, own, runtimes)
 
 
 def resume_turn(engine: Engine, turn_id: str) -> None:
