@@ -94,7 +94,7 @@ def read_lock(data: bytes, path: str) -> Lock:
     try:
         lock = msgspec.json.decode(data, type=prepare(Lock))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ConfigInvalid(f"{path} cannot be read: {error}; move it away and install its packages anew") from error
+        raise ConfigInvalid(f"{path} cannot be read: {error}: move it away, and install the packages anew") from error
     if lock.version != VERSION:
         raise ConfigInvalid(f"{path} has version {lock.version}, and this program knows {VERSION}: use a newer one")
     return lock

@@ -54,8 +54,8 @@ class ExtensionSet:
     def discover(self) -> tuple[Installed, ...]:
         """Return all that are there, read anew, whether they are switched on or not."""
         from oulipoly_engine.config.layers import mark_project
+        from oulipoly_engine.config.packages_file import enabled_resources
         from oulipoly_engine.service.extensions.discovery import Places, discover
-        from oulipoly_engine.service.packages.resources import enabled_resources
 
         project = mark_project(self._paths)
         entries = self._read_settings().extensions

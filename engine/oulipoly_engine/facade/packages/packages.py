@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from oulipoly_engine.config.packages_file import load_lock
+from oulipoly_engine.config.packages_file import Resource, enabled_resources, load_lock
 from oulipoly_engine.core.packages.lock import KINDS, Installed, Kind
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.base.home import Part
@@ -14,7 +14,6 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.service.packages import packages as service
 from oulipoly_engine.service.packages.contents import Content, PackageFolder
 from oulipoly_engine.service.packages.packages import Candidate
-from oulipoly_engine.service.packages.resources import Resource, enabled_resources
 from oulipoly_engine.service.packages.sources import NETWORK_TIMEOUT_S, parse_source
 
 __all__ = ["NETWORK_TIMEOUT_S", "Candidate", "Content", "Installed", "Resource"]
@@ -50,8 +49,6 @@ class Packages(Part):
 
     def enabled(self, kind: Kind) -> tuple[Resource, ...]:
         """Return what packages bring of a kind and the settings do not switch off."""
-        if not self.list():
-            return ()
         switches = getattr(self._home.files.settings(), kind)
         return enabled_resources(self._home.paths.packages, kind, switches)
 

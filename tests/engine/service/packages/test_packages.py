@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.config.app_file import read_themes
 from oulipoly_engine.core.packages.refusals import PackageMissing, PackageRefused
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.engine import Engine
@@ -216,3 +217,36 @@ def test_without_packages_nothing_of_them_is_loaded(home):
     code += "assert not [name for name in sys.modules if 'packages' in name and 'oulipoly' in name]"
 
     assert 0 == subprocess.run([sys.executable, "-c", code], env=dict(os.environ), check=False).returncode
+
+
+def test_theme_of_a_package_is_one_of_the_app_unless_it_is_switched_off(machine):
+    theme = "dark = true\nprimary = '#112233'\n"
+    machine.install(machine.write({"themes/dusk.toml": theme, "themes/other.json": "{}"}, "kit"))
+    paths = Engine().paths
+
+    assert ["dusk"] == [each.name for each in read_themes(paths).value]
+    paths.settings.parent.mkdir(parents=True, exist_ok=True)
+    paths.settings.write_text('themes = ["!kit"]\n')
+    assert () == read_themes(paths).value
+
+
+def test_lock_file_that_is_broken_is_named_and_hinders_nothing_else(machine, capfd):
+    machine.install(machine.kit())
+    (machine.root / "packages-lock.json").write_text("{")
+    engine = Engine()
+
+    assert ((), (), ()) == (
+        engine.packages.enabled("skills"),
+        engine.slash.read_prompts(),
+        read_themes(engine.paths).value,
+    )
+    for words in (
+        ["pkg", "list"],
+        ["pkg", "install", str(machine.folder / "kit")],
+        ["pkg", "uninstall", "foo-oxi-tools"],
+    ):
+        assert 2 == main(words)
+        assert "packages-lock.json cannot be read" in capfd.readouterr().err
+    main(["config", "check"])
+    assert "packages-lock.json" in capfd.readouterr().out
+    assert (machine.root / "foo-oxi-tools" / "package.toml").is_file()
