@@ -111,7 +111,9 @@ def choose_session(
         lifecycle=wish.lifecycle,
     )
     decision = choice.decision
-    why = choice.why if is_named or choice.why != _NAMED else "it is the default"
+    why = choice.why
+    if not is_named and why == _NAMED:
+        why = "it is the default"
     return session, None if decision is None else json.dumps(decision, ensure_ascii=False), why
 
 
