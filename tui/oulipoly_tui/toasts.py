@@ -13,6 +13,7 @@ from oulipoly_tui.view.transcript.spans import cells, cut
 
 _REST = " (! tells all)"
 _KEPT = 20  # failures
+_LINES = 3  # that a text may take; what it says first, and what to do at its end, mostly fit
 _LEAST, _EDGES = 20, 12  # columns of a toast's text, and around it
 
 
@@ -30,12 +31,12 @@ class Toasts:
         self._shown: dict[str, float] = {}  # lines that are still shown, and since when, in monotonic seconds
 
     def say(self, text: str, *, severity: str = "information", is_listed: bool = False) -> None:
-        """Show one line for some seconds; what does not fit stands in the problems list, and what is shown stays one.
+        """Show a text for some seconds, on a few lines; what does not fit stands in the problems list, and what is shown stays one.
 
         severity: "information", "warning" or "error". is_listed: the list tells it by itself, as long as it is so.
         """
         line = local(" ".join(text.split()), datetime.now(UTC))
-        room = toast_room(self._app.size.width)
+        room = toast_room(self._app.size.width) * _LINES
         if cells(line) > room:
             if severity != "information" and not is_listed and (line, False) not in self.failures:
                 self.failures = (*self.failures[-_KEPT:], (line, False))

@@ -122,6 +122,8 @@ def _run(context: Context, options: Namespace, name: str | None, rest: list[str]
         raise UsageInvalid("--extension goes with live sessions: `chat --extension PATH`, or before another command")
     if options.resume is not None:
         return _resume(context, options)
+    if options.at_end:
+        raise UsageInvalid("--at-end goes with --resume ID")
     first_steps.require_configuration(context, arguments=() if options.model is not None else options.words[:1])
     from oulipoly_engine.cli.runs import run  # noqa: PLC0415 - 100 ms and more, not needed by --version and errors
 
@@ -166,7 +168,7 @@ def _resume(context: Context, options: Namespace) -> int:
         raise UsageInvalid(message)
     from oulipoly_engine.cli.runs import repl  # noqa: PLC0415 - as above
 
-    return repl.resume(context, options.resume, options.model, options.project)
+    return repl.resume(context, options.resume, options.model, options.project, at_end=options.at_end)
 
 
 def _refuse_one_shot_options(options: object, name: str) -> None:

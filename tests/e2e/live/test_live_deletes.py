@@ -26,6 +26,8 @@ def test_a_session_goes_into_the_archive_and_comes_back_as_it_was(live):
     content = path.read_bytes()
 
     assert (path,) == archive.delete(kept).files
+    with pytest.raises(RunnerError, match=f"is deleted already: `agents session undelete {kept}`"):
+        archive.delete(kept)
     assert ([other], False) == (listed(live), path.exists())
     assert () == sessions.catalogue.search("first").hits
     sessions.scans.read_new()

@@ -1,5 +1,6 @@
 """In a home without any configuration each command that needs one says so and how to begin, with one exit code."""
 
+import json
 from contextlib import closing
 
 import pytest
@@ -18,7 +19,6 @@ NEEDING = {
     "resume": (["--session-id", SESSION, "hello"],),
     "why": (["opus"],),
     "report": ([], ["--json"]),
-    "session list": ([], ["--json"]),
     "session search": (["words"],),
     "session scan": ([],),
     "session archive": ([],),
@@ -62,7 +62,7 @@ def test_command_says_how_to_begin(line, home, capfd):
     assert [] == list(home.iterdir())
 
 
-@pytest.mark.parametrize("line", ["why opus", "report", "session list", "session search x", "config check"])
+@pytest.mark.parametrize("line", ["why opus", "report", "session search x", "config check"])
 def test_an_empty_state_file_changes_nothing_of_that(line, home, capfd):
     with closing(open_store(from_environment().state_db)):
         pass
@@ -93,3 +93,35 @@ def test_what_is_stored_is_listed_without_a_configuration(world):
 
     assert 0 == world.run("session", "list").returncode
     assert 1 == world.run("session", "scan").returncode
+
+
+@pytest.mark.parametrize("line", ["session list", "sessions"])
+def test_a_list_of_sessions_is_empty_and_says_what_fills_it(line, home, capfd):
+    assert 0 == main(line.split())
+    assert "no session is known yet" in capfd.readouterr().out
+    assert 0 == main([*line.split(), "--json"])
+    assert [] == json.loads(capfd.readouterr().out)["conversations"]
+
+
+def test_the_tree_of_the_last_session_says_that_there_is_none(home, capfd):
+    assert 0 == main(["session", "tree"])
+    assert "no session is known yet" in capfd.readouterr().err
+    assert 0 == main(["session", "tree", "--json"])
+    assert [] == json.loads(capfd.readouterr().out)["entries"]
+
+
+def test_a_file_that_cannot_be_taken_in_is_told_in_a_sentence_unless_json_is_asked_for(tmp_path, capfd):
+    file = tmp_path / "notes.jsonl"
+    file.write_text("notes")
+
+    assert 0 != main(["session", "import", str(file)])
+    assert f"Error: {file} is not a session file" in capfd.readouterr().err
+    assert 0 != main(["session", "import", str(file), "--json"])
+    assert capfd.readouterr().err.startswith('{"error": ')
+
+
+def test_at_end_goes_with_a_session_alone(home, capfd):
+    assert 1 == main(["--resume", SESSION, "--at-end"])
+    assert "nothing is configured" in capfd.readouterr().err
+    assert 2 == main(["--at-end", "hello"])
+    assert "--at-end goes with --resume" in capfd.readouterr().err

@@ -34,7 +34,7 @@ async def test_an_answered_request_is_gone_from_the_problems_although_it_was_tol
     monkeypatch.setattr(LiveSessions, "requests", lambda _: tuple(open_requests))
     async with running((80, 24)) as (app, pilot):
         app.requests.look_soon()
-        await settled(pilot, lambda: any("tells all" in note.message for note in app._notifications))
+        await settled(pilot, lambda: any("rm -rf" in note.message for note in app._notifications))
         app.alerts.list_problems()
         await settled(pilot, lambda: "wants to run: rm -rf" in "\n".join(screen_text(app)))
         open_requests.clear()

@@ -256,6 +256,17 @@ async def test_a_vanished_transcript_is_read_from_the_stored_turns(talks, app_wo
         assert "stored turns" in str(pane.border_subtitle)
 
 
+async def test_a_command_about_a_session_without_an_id_means_the_row_under_the_cursor(talks, listed, settled):
+    async with listed() as (app, pilot):
+        await choose(app, pilot, settled, "Mend")
+        app.order("session pin", [])
+        await settled(pilot, lambda: app.engine.sessions.catalogue.find(FIRST).pinned_at is not None)
+        app.order("session delete", [])
+        await settled(pilot, lambda: type(app.screen).__name__ == "Confirm")
+        assert "Mend" in str(app.screen.query(".dialog").first().border_title)
+        await pilot.press("escape")
+
+
 async def test_what_could_not_be_taken_back_now_can_be_later(talks, listed, settled, tmp_path):
     first, _ = talks
     before, target = first.path.read_bytes(), tmp_path / "edited.jsonl"

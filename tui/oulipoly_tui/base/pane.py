@@ -111,6 +111,11 @@ class Pane(Widget, can_focus=False):
         """Return what the row under the cursor has for the user's own commands, by the names of placeholders."""
         return {}
 
+    @property
+    def session_in_front(self) -> str:
+        """Return the session that is shown, or under the cursor; empty: there is none."""
+        return self.live_session_id or self.row_values().get("session", "")
+
     def named_actions(self) -> Collection[str]:
         """Return the actions, by id, whose keys our own text names now: a narrow footer drops them last."""
         return ()

@@ -46,9 +46,7 @@ def show_tree(app: AppInterface, arguments: list[str]) -> None:
     """Show all branches; without an id of the session in front, else of the one that was used last."""
     from oulipoly_tui.screens.sessions.tree import TreeScreen  # noqa: PLC0415 - only when it is opened
 
-    pane = app.frame.current
-    in_front = pane.live_session_id or pane.row_values().get("session", "")
-    app.push_screen(TreeScreen(arguments[0] if arguments else in_front))
+    app.push_screen(TreeScreen(arguments[0] if arguments else app.frame.current.session_in_front))
 
 
 def resume(app: AppInterface, arguments: list[str]) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.actions.action import Action
     from oulipoly_tui.base.app_interface import AppInterface
 
+_OF_SESSIONS = ("session", "sessions")  # arguments that the row under the cursor stands for where nothing is typed
 _SEARCHED_FROM = 3  # letters: what fewer find is mostly not meant
 
 
@@ -65,6 +66,9 @@ def run(app: AppInterface, name: str, arguments: list[str]) -> str | None:
     if action.needs_engine and app.engine is None:
         return STILL_OPENING
     needed = sum(not each.is_optional for each in action.arguments)
+    if not arguments and needed == 1 and action.arguments[0].name in _OF_SESSIONS:
+        selected = app.frame.current.session_in_front
+        arguments = [selected] if selected else []
     if not needed <= len(arguments) <= len(action.arguments):
         return f"write {action.usage}"
     if action.custom is not None:

@@ -38,6 +38,7 @@ _TAKES_VALUE = frozenset(
         "--resume",
     )
 )
+AT_END = "go on behind the CLI's own last message, where the session goes on behind another one"
 _MAKES_ONE_SHOT = frozenset(("-m", "--model", "-a", "--agent-file", "-f", "--file", "--resume"))
 
 
@@ -189,6 +190,7 @@ def top_level(program: str) -> Parser:
     sessions.add_argument(
         "--resume", metavar="ID", help="resume a session, by the beginning of its id; with a prompt: without a screen"
     )
+    sessions.add_argument("--at-end", action="store_true", help=f"with --resume: {AT_END}")
     other = parser.add_argument_group("other")
     other.add_argument("--usage", action="store_true", help="the same as `quota show`")
     other.add_argument("--version", action="store_true", help="print the version")

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from oulipoly_engine.cli.base.context import Context
-from oulipoly_engine.cli.base.parser import Parser, path
+from oulipoly_engine.cli.base.parser import AT_END, Parser, path
 from oulipoly_engine.cli.runs.run import folder
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.base.own_process import interruptible, parent_invocation, require_terminal
 from oulipoly_engine.facade.runs.interactive import InteractiveRequest, ResumeRequest
 
-AT_END = "go on behind the CLI's own last message, where the session goes on behind another one"
 DETACHED_SIZE = (120, 40)  # columns and rows until somebody attaches
 
 
@@ -77,9 +76,9 @@ def new(context: Context, project: Path | None, *, is_detached: bool = False) ->
     return _go(context, _request(place, account=account), is_detached=is_detached)
 
 
-def resume(context: Context, session: str, model: str | None, project: Path | None) -> int:
-    """Go on with a session."""
-    return _resume(context, ResumeRequest(session, model, _project(project)), is_detached=False)
+def resume(context: Context, session: str, model: str | None, project: Path | None, *, at_end: bool = False) -> int:
+    """Go on with a session. at_end: behind its CLI's last message, wherever it goes on else."""
+    return _resume(context, ResumeRequest(session, model, _project(project), at_end=at_end), is_detached=False)
 
 
 def _resume(context: Context, wish: ResumeRequest, *, is_detached: bool) -> int:

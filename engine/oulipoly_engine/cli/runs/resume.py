@@ -6,8 +6,7 @@ from argparse import SUPPRESS, Namespace
 
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
-from oulipoly_engine.cli.base.parser import Parser, path, raw, seconds
-from oulipoly_engine.cli.runs.repl import AT_END
+from oulipoly_engine.cli.base.parser import AT_END, Parser, path, raw, seconds
 from oulipoly_engine.cli.runs.run import Terminal, conclude, folder
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs import markers

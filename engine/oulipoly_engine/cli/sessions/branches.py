@@ -11,10 +11,11 @@ from oulipoly_engine.cli.base.telling import tell
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.sessions.tree_lines import format_line, short_id
 from oulipoly_engine.core.text.columns import fit
-from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.errors import SessionNotFound, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.sessions.branches import (
     FILTERS,
+    NO_TREE,
     branch_json,
     compare_lines,
     comparison_json,
@@ -61,9 +62,13 @@ def _add_tree(parser: Parser) -> None:
 
 def _tree(context: Context, options: Namespace) -> int:
     branches = context.engine.sessions.branches
-    tree = branches.tree(
-        branches.find_latest() if options.session is None else options.session, options.filter, with_forks=True
-    )
+    session = options.session
+    if session is None:
+        try:
+            session = branches.find_latest()
+        except SessionNotFound as error:  # nobody has named one: that there is none is an answer
+            return tell(options, NO_TREE, notes=[error.message])
+    tree = branches.tree(session, options.filter, with_forks=True)
     if options.json:
         return tell(options, to_json(tree))
     columns = person.columns()

@@ -22,7 +22,6 @@ _FORMATS = (CANONICAL, "markdown", "html", *SESSION_FILES)
 _WITH = ("tools", "thinking", "all")
 
 
-@person.for_scripts
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print a whole session, or none of it and an error; or take a file in."""
     return _import(context, name, arguments) if name == "session import" else _export(context, name, arguments)
@@ -44,6 +43,7 @@ def _import(context: Context, name: str, arguments: list[str]) -> int:
     )
 
 
+@person.for_scripts
 def _export(context: Context, name: str, arguments: list[str]) -> int:
     parser = Parser(prog=f"{context.program} {name}", command=name)
     parser.add_argument(

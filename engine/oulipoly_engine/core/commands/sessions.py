@@ -13,7 +13,7 @@ _MESSAGE = Argument("message")
 
 COMMANDS = (
     # find and read
-    reads("session list", "list", "list the sessions of all accounts", scope="view", needs=(Need.RECORDS,)),
+    reads("session list", "list", "list the sessions of all accounts", scope="view"),
     reads(
         "session search",
         "search all",

@@ -51,11 +51,14 @@ class NewSession(Record):
     starts: bool = True  # False: its process is started later, and the prompt waits until then
 
 
+_NAMED = "it was named"
+
+
 class _Choice(Record):
     """Where a session begins."""
 
     runtime: Runtime
-    why: str = "it was named"
+    why: str = _NAMED
     member: PoolMember | None = None
     decision: Mapping[str, Any] | None = None
     model_name: str = UNKNOWN_MODEL
@@ -67,7 +70,8 @@ def choose_session(
     """Return a session that is not written yet, the decision as JSON where there was one, and why this account."""
     from oulipoly_engine.core.live.launch.words import live_words  # noqa: PLC0415 - only a new session needs it
 
-    if wish.model is None and not (wish.runtime or wish.account or wish.provider):
+    is_named = wish.model is not None or bool(wish.runtime or wish.account or wish.provider)
+    if not is_named:
         wish = _add_default(home, wish)
     if wish.provider and wish.model is not None and wish.model not in home.files.model_names():
         wish = replace(wish, model=None, cli_model=wish.cli_model or wish.model)  # it is the CLI's own
@@ -107,7 +111,10 @@ def choose_session(
         lifecycle=wish.lifecycle,
     )
     decision = choice.decision
-    return session, None if decision is None else json.dumps(decision, ensure_ascii=False), choice.why
+    why = choice.why
+    if not is_named and why == _NAMED:
+        why = "it is the default"
+    return session, None if decision is None else json.dumps(decision, ensure_ascii=False), why
 
 
 def _add_default(home: Home, wish: NewSession) -> NewSession:

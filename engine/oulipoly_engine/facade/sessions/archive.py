@@ -130,6 +130,10 @@ class SessionArchive(SessionPart):
             keeper = self._keeper(store)
             _run_keeper(keeper, {part.account for part in listed.parts})
             files = [file for part in listed.parts for file in self._kept_files(keeper.archive, part)]
+            is_gone = not any(copy.path.exists() for copy in files)  # else it was cut off, and goes on
+            if listed.deleted_at is not None and is_gone:
+                way = f"`agents session undelete {session.chain_id}` brings it back"
+                raise RequestRefused(f"session {session.chain_id} is deleted already: {way}")
             chains.note_deleted(store, session.chain_id, to_text(self._home.now()))
             try:
                 for copy in files:

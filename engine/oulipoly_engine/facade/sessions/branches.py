@@ -295,6 +295,13 @@ class SessionBranches(SessionPart):
         return frozenset(said | {entry_id for entry_id, name in names.items() if wanted in name.casefold()})
 
 
+NO_TREE: Mapping[str, object] = {  # what every face tells where there is no session, by the keys of `to_json`
+    **dict.fromkeys(("session_id", "chain_id", "leaf", "forked_from")),
+    "forks": (),
+    "entries": (),
+}
+
+
 def to_json(tree: SessionTree) -> dict[str, object]:
     """Return what every face tells of a tree by the same keys."""
     entries = [

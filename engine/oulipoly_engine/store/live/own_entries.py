@@ -13,6 +13,7 @@ from datetime import datetime
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, SESSION_INFO, BodyChunk, EntryLine, encode_body
+from oulipoly_engine.errors import SessionNotFound
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import Query
@@ -32,12 +33,21 @@ def _select_part(chain_id: Parameter) -> Query:
     return row.select(row.provider_name, row.session_id).where(row.chain_id == chain_id).order_by(*order).limit(1)
 
 
+def _find_part(store: Store, chain_id: str) -> tuple[str, str] | None:
+    """Return account and id of the part that goes on; None: the session is gone."""
+    rows = store.rows(_select_part(chain_id))
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
 def add(store: Store, chain_id: str, kind: str, text: str, now: datetime, parent_id: str | None = None) -> str:
-    """Add an entry and return its id. Runs inside the caller's write transaction.
+    """Add an entry and return its id. Runs inside the caller's write transaction. Raises SessionNotFound.
 
     parent_id: the entry that it follows on, NO_PARENT: none; None: what was said last, or what a person went back to.
     """
-    account, session_id = store.rows(_select_part(chain_id))[0]
+    part = _find_part(store, chain_id)
+    if part is None:  # it was merged into another one, or removed, since the caller has looked
+        raise SessionNotFound(f"session {chain_id} is not there any more", input=chain_id)
+    account, session_id = part
     if parent_id is None:
         parent_id = leaves.find_moved(store, account, session_id)
     own = uuid.uuid4()
@@ -57,7 +67,10 @@ def add(store: Store, chain_id: str, kind: str, text: str, now: datetime, parent
 def drop(store: Store, chain_id: str, entry_ids: Collection[str]) -> None:
     """Remove entries that `add` has added: their change has not come about."""
     row = EntryRow
-    account, session_id = store.rows(_select_part(chain_id))[0]
+    part = _find_part(store, chain_id)
+    if part is None:
+        return
+    account, session_id = part
     mine = (row.provider_name == account) & (row.session_id == session_id)
     store.run(row.delete().where(mine, row.entry_id.in_([*entry_ids])))
 
@@ -67,5 +80,6 @@ def rename(store: Store, chain_id: str, name: str | None, now: datetime) -> None
     with store.write():
         before = notes.of_chain(store, chain_id).name
         notes.rename(store, chain_id, name, now)
-        if name and redact(name) != before and live_sessions.find(store, chain_id):
+        is_changed = bool(name) and redact(name or "") != before
+        if name and is_changed and live_sessions.find(store, chain_id) and _find_part(store, chain_id):
             add(store, chain_id, SESSION_INFO, name, now)

@@ -15,6 +15,7 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.transcripts.session_file.entry import BRANCH_SUMMARY, LABEL, MESSAGE, MODEL_CHANGE
 from oulipoly_engine.core.transcripts.turn_script import NO_PARENT, EntryLine
+from oulipoly_engine.errors import SessionNotFound
 from oulipoly_engine.service.reading import session_mirror
 from oulipoly_engine.service.reading.session_mirror import follow
 from oulipoly_engine.service.sessions.session_copies import OF_FILES, import_file
@@ -158,6 +159,12 @@ def test_what_only_we_know_of_leaves_no_gap_and_a_summary_of_ours_comes_along(ta
     assert [BRANCH_SUMMARY] == [entry.kind for entry in found.values() if entry.text == "what was left"]
     assert MODEL_CHANGE not in {entry.kind for entry in found.values()}
     assert {answer} == {entry.parent_id for entry in found.values() if entry.text in ("two?", "what was left")}
+
+
+def test_a_session_that_was_merged_meanwhile_takes_no_entry_and_says_so(talk):
+    with talk.store.write(), pytest.raises(SessionNotFound, match="is not there any more"):
+        own_entries.add(talk.store, "merged", MODEL_CHANGE, "other/model", AT)
+    own_entries.drop(talk.store, "merged", ["live:1"])
 
 
 def test_a_torn_line_stays_one_bad_line_and_what_it_held_comes_again(talk):
