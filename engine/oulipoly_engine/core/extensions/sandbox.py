@@ -111,7 +111,7 @@ def describe_reach(granted: frozenset[str]) -> str:
     return "; ".join((f"can read: {files}", *(f"can {text}" for text in more)))
 
 
-UNCONFINED = "can read: all that you can, and do it; in-process Python is not a sandbox"
+UNCONFINED = "can read: all that you can read, and do what you can do: in-process Python is not a sandbox"
 
 
 def sandbox_environment(granted: frozenset[str], inherited: dict[str, str]) -> dict[str, str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.extensions.extensions import Extensions
     from oulipoly_engine.service.extensions.handover import HandOver
     from oulipoly_engine.service.extensions.offer import Active
+    from oulipoly_engine.service.extensions.processes import Confinement
     from oulipoly_engine.store.base.db import Store
 
 _OF_HOSTS = {*GUARDED_ORDERS.values(), "before_tool", *OBSERVERS}  # hooks that a session's own process calls
@@ -118,14 +119,29 @@ class ExtensionSet:
             extensions = [Active(each, records.read(store, each)) for each in self.list_on()]
         return tuple(each for each in extensions if find_state(each.installed, each.standing) == "active")
 
+    def list_skill_folders(self) -> tuple[Path, ...]:
+        """Return the folders of skills that packages bring and that the settings name."""
+        from oulipoly_engine.core.accounts.resource_lists import is_path
+        from oulipoly_engine.paths import expand_user
+        from oulipoly_engine.service.packages.resources import enabled_resources
+
+        settings = self._read_settings()
+        if not settings.extensions_enabled:
+            return ()
+        named = (expand_user(entry) for entry in settings.skills if is_path(entry))
+        packages = enabled_resources(self._paths.packages, "skills", settings.skills)
+        return (*named, *(resource.path for resource in packages))
+
     def make_hand_over(self) -> HandOver | None:
         """Return what CLIs get that are started; None: nothing."""
         from oulipoly_engine.process.command import inherited_environment
         from oulipoly_engine.service.extensions.handover import HandOver
-        from oulipoly_engine.service.extensions.offer import make_servers
+        from oulipoly_engine.service.extensions.offer import list_skills, make_servers
 
         options = [word for path in self._paths.above.extensions for word in ("--extension", str(path))]
-        servers = make_servers(self.list_active(), self._paths, inherited_environment(), options)
+        active = self.list_active()
+        has_skills = bool(list_skills(active, self.list_skill_folders()))
+        servers = make_servers(active, self._paths, inherited_environment(), options, has_skills=has_skills)
         return HandOver(servers, self._paths.home) if servers else None
 
     @property
@@ -158,6 +174,13 @@ class ExtensionSet:
         from oulipoly_engine.service.extensions.processes import list_hidden
 
         return list_hidden(self._read_accounts(), self._paths.home, inherited_environment())
+
+    @property
+    def confinement(self) -> Confinement:
+        """Return what the sandboxes of all extensions have in common."""
+        from oulipoly_engine.service.extensions.processes import Confinement
+
+        return Confinement(self._paths.home, (*self._protected, *self._list_hidden(self.list_on())))
 
     @cached_property
     def running(self) -> Extensions:

@@ -9,7 +9,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from oulipoly_engine.core.extensions.manifest import Permission
 from oulipoly_engine.core.extensions.settings import fill_settings
@@ -23,9 +23,6 @@ from oulipoly_engine.process.command import inherited_environment, replace_proce
 from oulipoly_engine.service.extensions.brokers import PLAIN_VARIABLES
 from oulipoly_engine.service.extensions.handover import OURS
 from oulipoly_engine.service.extensions.offer import OfferedTool, Skill, list_servers, list_skills, list_tools
-
-if TYPE_CHECKING:
-    from oulipoly_engine.core.extensions.installed import Installed
 
 _SKILL_TOOL = "skill"
 _LONGEST_ANSWER = 1 << 20  # characters
@@ -42,7 +39,7 @@ class Serving:
         """Offer tools and skills to one client until it leaves. read: returns what has come, nothing at its end."""
         active = self._home.extensions.list_active()
         tools = list_tools(active)
-        skills = list_skills(active)
+        skills = list_skills(active, self._home.extensions.list_skill_folders())
         served = [
             ServedTool(name, offered.tool.description, offered.tool.parameters) for name, offered in tools.items()
         ]
@@ -71,32 +68,36 @@ class Serving:
 
     def run_server(self, name: str) -> NoReturn:
         """Become an extension's own MCP server. Raises ExtensionNotFound where none of that name may run now."""
-        extension, server = list_servers(self._home.extensions.list_active()).get(name, (None, None))
-        if extension is None or server is None:
+        offered = list_servers(self._home.extensions.list_active()).get(name)
+        if offered is None:
             raise ExtensionNotFound(f"no extension that may run commands has an MCP server {name[:64]!r} now")
+        (extension, standing), server = offered
         ours = inherited_environment()
-        env = (
-            ours
-            if self._may_read_environment(extension)
-            else {key: ours[key] for key in PLAIN_VARIABLES if key in ours}
-        )
-        env = {**env, **{key: expand(text, ours) for key, text in server.env.items()}}
-        program = _find_program(Path(extension.place), server.command, env)
-        replace_process((program, *server.args), env)
+        may_read = Permission.READ_ENVIRONMENT in standing.granted
+        env = {key: value for key, value in ours.items() if may_read or key in PLAIN_VARIABLES}
+        own = {key: expand(text, ours if may_read else env) for key, text in server.env.items()}
+        if extension.manifest.tier == "process":
+            from oulipoly_engine.service.extensions.processes import confine  # noqa: PLC0415 - few have a sandbox
 
-    def _may_read_environment(self, extension: Installed) -> bool:
-        return any(
-            Permission.READ_ENVIRONMENT in each.standing.granted
-            for each in self._home.extensions.list_active()
-            if each.installed.name == extension.name
-        )
+            program = _place_program(Path(extension.place), server.command)
+            words, env = confine(
+                extension, standing.granted, self._home.extensions.confinement, (program, *server.args)
+            )
+            program = _find_program(words[0], ours)
+            replace_process((program, *words[1:]), env | own)
+        program = _find_program(_place_program(Path(extension.place), server.command), env)
+        replace_process((program, *server.args), env | own)
 
 
-def _find_program(folder: Path, program: str, env: Mapping[str, str]) -> str:
-    """Return the path of a server's program; a relative one lies in its extension's folder."""
-    path = str(folder / program) if "/" in program else shutil.which(program, path=env.get("PATH"))
+def _place_program(folder: Path, program: str) -> str:
+    """Return a server's program; a relative path leads from its extension's folder."""
+    return str(folder / program) if "/" in program else program
+
+
+def _find_program(program: str, env: Mapping[str, str]) -> str:
+    path = shutil.which(program, path=env.get("PATH"))
     if path is None:
-        raise ExtensionNotFound(f"its program {program[:80]!r} was not found: install it")
+        raise ExtensionNotFound(f"the program {program[:80]!r} was not found: install it")
     return path
 
 

@@ -104,7 +104,7 @@ class LiveConnections(LiveRequests):
             temperature=settings.temperature if settings.default_temperature is None else settings.default_temperature,
             command_s=settings.tool_timeout_seconds,
             extensions=self._home.extensions.order,
-            hand_over=self._home.hand_over(store),
+            hand_over=self._home.hand_over(store, files.settings()),
             retry=self._retry_policy(),
         )
         self._home.settle_telemetry(store, is_on=files.settings().telemetry)

@@ -88,7 +88,7 @@ class Interactive(Part):
                 fresh,
                 note=home.note,
                 is_shown=request.is_shown,
-                hand_over=home.hand_over(store),
+                hand_over=home.hand_over(store, settings),
             )
             yield _Choice(home, launcher, request)
 

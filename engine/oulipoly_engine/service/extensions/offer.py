@@ -54,25 +54,29 @@ def list_tools(active: Sequence[Active]) -> Mapping[str, OfferedTool]:
     return offered
 
 
-def list_servers(active: Sequence[Active]) -> Mapping[str, tuple[Installed, McpServer]]:
-    """Return the MCP servers of extensions that may run commands, by the names that CLIs get."""
-    offered: dict[str, tuple[Installed, McpServer]] = {}
-    for extension, standing in sorted(active, key=lambda each: each.installed.name):
-        if Permission.EXECUTE_COMMAND in standing.granted:
+def list_servers(active: Sequence[Active]) -> Mapping[str, tuple[Active, McpServer]]:
+    """Return the MCP servers of extensions that may run commands or have a sandbox, by the names that CLIs get."""
+    offered: dict[str, tuple[Active, McpServer]] = {}
+    for each in sorted(active, key=lambda each: each.installed.name):
+        extension, standing = each
+        if Permission.EXECUTE_COMMAND in standing.granted or extension.manifest.tier == "process":
             for server in extension.manifest.mcp_servers:
                 name = _UNUSABLE.sub("-", server.name)  # Gemini CLI takes what stands before a `_` for the name
                 if name in offered or name == OURS:
                     name = f"{_UNUSABLE.sub('-', extension.name)}-{name}"
-                offered.setdefault(name, (extension, server))
+                offered.setdefault(name, (each, server))
     return offered
 
 
-def list_skills(active: Sequence[Active]) -> Mapping[str, Skill]:
-    """Return the skills of extensions by name; one that cannot be read is left out."""
+def list_skills(active: Sequence[Active], folders: Sequence[Path] = ()) -> Mapping[str, Skill]:
+    """Return the skills of folders and of extensions by name; one that cannot be read is left out."""
     offered: dict[str, Skill] = {}
+    for folder in folders:
+        for skill in _read_skill(folder):
+            offered.setdefault(skill.name if skill.name not in offered else str(folder), skill)
     for extension, _standing in sorted(active, key=lambda each: each.installed.name):
-        for folder in extension.manifest.skills:
-            for skill in _read_skill(Path(extension.place) / folder):
+        for below in extension.manifest.skills:
+            for skill in _read_skill(Path(extension.place) / below):
                 name = skill.name if skill.name not in offered else f"{extension.name}:{skill.name}"
                 offered.setdefault(name, skill)
     return offered
@@ -92,7 +96,12 @@ def _read_skill(folder: Path) -> Iterator[Skill]:
 
 
 def make_servers(
-    active: Sequence[Active], paths: Paths, environment: Mapping[str, str], options: Sequence[str]
+    active: Sequence[Active],
+    paths: Paths,
+    environment: Mapping[str, str],
+    options: Sequence[str],
+    *,
+    has_skills: bool,
 ) -> dict[str, Server]:
     """Return what CLIs are to start, by name. Each is this program: it looks again at what may run, and starts that.
 
@@ -102,7 +111,6 @@ def make_servers(
     env = _folders(paths) | {name: environment[name] for name in _HANDED_ON if name in environment}
     env[variables.PARENT_INVOCATION] = f"${{{variables.PARENT_INVOCATION}}}"
     servers = {name: Server("local", (*command, name), env) for name in list_servers(active)}
-    has_skills = any(extension.manifest.skills for extension, _standing in active)
     if has_skills or list_tools(active):
         servers[OURS] = Server("local", command, env)
     return servers

@@ -19,7 +19,7 @@ import selectors
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ from oulipoly_engine.drivers.jsonrpc import (
     ServerRequest,
     Undecodable,
 )
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import RunnerError, SpawnFailed
 from oulipoly_engine.extension_api import Handled, Refused, Session, Transform
 from oulipoly_engine.process.command import Command, describe_exit, inherited_environment
 from oulipoly_engine.process.piped import PipedProcess
@@ -71,6 +71,20 @@ def find_obstacle(which: Callable[[str], str | None] = shutil.which) -> str:
     return "" if which("bwrap") else f"its sandbox needs bubblewrap, which is not installed: {INSTALL}"
 
 
+def confine(
+    installed: Installed, granted: frozenset[str], confinement: Confinement, argv: Sequence[str]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the words and the environment by which a program of an extension starts in its sandbox.
+
+    Raises SpawnFailed where there can be none.
+    """
+    obstacle = find_obstacle()
+    if obstacle:
+        raise SpawnFailed(obstacle)
+    box = _make_box(installed, granted, confinement)
+    return sandbox_words(box, argv), sandbox_environment(granted, inherited_environment())
+
+
 class ProcessExtension:
     """One extension, whose program runs from here on. One call at a time."""
 
@@ -85,14 +99,9 @@ class ProcessExtension:
         self._endpoint = Endpoint(has_version=True)
         self._lines = LineSplitter(_LONGEST_LINE)
         self._noise = 0
-        obstacle = find_obstacle()
-        if obstacle:
-            raise CallFailed(obstacle)
-        box = _make_box(installed, granted, confinement)
-        environment = sandbox_environment(granted, inherited_environment())
-        command = Command(sandbox_words(box, _argv(installed)), environment, cwd=Path("/"))
         try:
-            self._process = PipedProcess(command)
+            words, environment = confine(installed, granted, confinement, _argv(installed))
+            self._process = PipedProcess(Command(words, environment, cwd=Path("/")))
         except RunnerError as error:
             raise CallFailed(error.message) from error
 
@@ -278,7 +287,7 @@ def _argv(installed: Installed) -> tuple[str, ...]:
     manifest = installed.manifest
     if not manifest.command:
         entry = manifest.entry
-        if not Path(installed.place).is_dir():
+        if installed.source != "installed" and not Path(installed.place).is_dir():
             entry = f"{Path(installed.place).name}:{entry.partition(':')[2]}"
         return (sys.executable, "-I", "-m", _RUNNER, entry)
     program, *arguments = manifest.command

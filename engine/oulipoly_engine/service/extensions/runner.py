@@ -13,8 +13,10 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from oulipoly_engine.core.extensions.manifest import Permission
@@ -142,6 +144,8 @@ class _Runner:
 
 def _load(entry: str) -> Callable[[], Any]:
     file, _, factory = entry.partition(":")
+    if not file.endswith(".py"):  # of one of Python's packages
+        return _find_factory(import_module(file), factory)
     path = Path.cwd() / file
     spec = spec_from_file_location("extension", path, submodule_search_locations=[str(path.parent)])
     if spec is None or spec.loader is None:
@@ -149,8 +153,12 @@ def _load(entry: str) -> Callable[[], Any]:
     module = module_from_spec(spec)
     sys.modules["extension"] = module
     spec.loader.exec_module(module)
-    make: Callable[[], Any] = getattr(module, factory or "extension")
-    return make
+    return _find_factory(module, factory)
+
+
+def _find_factory(module: ModuleType, name: str) -> Callable[[], Any]:
+    factory: Callable[[], Any] = getattr(module, name or "extension")
+    return factory
 
 
 def _call(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the extension's own
