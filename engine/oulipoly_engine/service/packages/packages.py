@@ -147,7 +147,8 @@ class Packages(PackageFolder):
             earlier = [each for each in current.previous if version in ("", each.version)]
             if not earlier:
                 versions = ", ".join(each.version for each in current.previous) or "none"
-                raise RequestRefused(f"{folder} has no earlier content {version or 'here'}; there is: {versions}")
+                asked = f"version {version[:80]} of {folder}" if version else f"earlier content of {folder}"
+                raise RequestRefused(f"there is no {asked} to go back to; there is: {versions}")
             chosen = earlier[0]
             operation = begin(self._store, self._clock, "package rollback", folder, integrity=chosen.integrity)
             if self.damaged(chosen):

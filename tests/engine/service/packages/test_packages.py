@@ -189,7 +189,7 @@ def test_prompts_become_slash_commands_unless_they_are_switched_off(machine, hom
     machine.install(machine.write({"prompts/fix.md": "Theirs: $1", "prompts/plan.md": "Plan."}, "kit"))
 
     def names():
-        return {(prompt.prefix, prompt.name) for prompt in Engine().slash.read_prompts()}
+        return {(prompt.prefix, prompt.name) for prompt in Engine().slash.read_own().prompts}
 
     assert {("prompt", "fix"), ("kit", "fix"), ("kit", "plan")} == names()
     for entry, left in (
@@ -237,7 +237,7 @@ def test_lock_file_that_is_broken_is_named_and_hinders_nothing_else(machine, cap
 
     assert ((), (), ()) == (
         engine.packages.enabled("skills"),
-        engine.slash.read_prompts(),
+        engine.slash.read_own().prompts,
         read_themes(engine.paths).value,
     )
     for words in (
