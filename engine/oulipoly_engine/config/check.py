@@ -101,11 +101,17 @@ def _app_problems(paths: Paths, find_app_faults: FindAppFaults | None) -> Iterat
 
 
 def _package_problems(paths: Paths) -> Iterator[Problem]:
+    path = paths.packages / FILE
     try:
-        packages_file.load_lock(paths.packages)
+        clashes = packages_file.load_lock(paths.packages).clashes()
     except ConfigInvalid as error:
         fix = "move it away, and install the packages anew"
-        yield Problem(Level.ERROR, paths.packages / FILE, None, "", error.message, fix)
+        yield Problem(Level.ERROR, path, None, "", error.message, fix)
+        return
+    for kind, name, packages in clashes:
+        message = f"{' and '.join(packages)} bring {kind} of one name, {name!r}, which stands for that of {packages[0]}"
+        fix = f"use {packages[-1]}:{name}, or switch one off: `agents config disable {kind[:-1]} {packages[0]}:{name}`"
+        yield Problem(Level.WARNING, path, None, f"{kind}.{name}", message, fix)
 
 
 def _odd_entries(folder: Path, suffix: str, what: str) -> Iterator[Problem]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from oulipoly_engine.config.packages_file import Resource, enabled_resources, load_lock
-from oulipoly_engine.core.packages.lock import KINDS, Installed, Kind
+from oulipoly_engine.core.packages.lock import KINDS, Installed, Kind, Lock
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.records import Record
@@ -33,9 +33,9 @@ class Details(Record):
 class Packages(Part):
     """The packages of one user."""
 
-    def list(self) -> Mapping[str, Installed]:
-        """Return what is installed, by the names of folders."""
-        return load_lock(self._home.paths.packages).packages
+    def lock(self) -> Lock:
+        """Return what is installed. Raises ConfigInvalid."""
+        return load_lock(self._home.paths.packages)
 
     def details(self, name: str) -> Details:
         """Return what is known of a package. Raises PackageMissing, PackageRefused."""

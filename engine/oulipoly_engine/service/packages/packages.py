@@ -26,7 +26,7 @@ from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
-from oulipoly_engine.service.operations.operations import Settlers, begin, recover
+from oulipoly_engine.service.operations.operations import begin, recover
 from oulipoly_engine.service.packages.contents import (
     UNFINISHED,
     Content,
@@ -81,7 +81,7 @@ class Packages(PackageFolder):
         timeout_s: for the network. Raises PackageRefused, and OSError for what the disk refuses.
         """
         place = self.folder / f"{UNFINISHED}{uuid.uuid4().hex}"
-        with hold_lock(self._change_lock, _PATIENCE_S):  # nobody tidies up before it is locked
+        with self._alone():  # nobody tidies up before it is locked
             make_folder(place)
             descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -147,7 +147,8 @@ class Packages(PackageFolder):
             earlier = [each for each in current.previous if version in ("", each.version)]
             if not earlier:
                 versions = ", ".join(each.version for each in current.previous) or "none"
-                raise RequestRefused(f"{folder} has no earlier content {version or 'here'}; there is: {versions}")
+                asked = f"version {version[:80]} of {folder}" if version else f"earlier content of {folder}"
+                raise RequestRefused(f"there is no {asked} to go back to; there is: {versions}")
             chosen = earlier[0]
             operation = begin(self._store, self._clock, "package rollback", folder, integrity=chosen.integrity)
             if self.damaged(chosen):
@@ -166,14 +167,12 @@ class Packages(PackageFolder):
     # Settling --------------------------------------------------------------------------------------------------------
     def settle(self) -> tuple[str, ...]:
         """Settle what a kill has cut off, and return a sentence for each."""
-        return recover(self._store, self._settlers(waits=False))
 
-    def _settlers(self, *, waits: bool) -> Settlers:
         def settle(operation: Operation) -> str:
-            with hold_lock(self._change_lock, _PATIENCE_S if waits else 0.0) as is_ours:
+            with hold_lock(self._change_lock, 0.0) as is_ours:
                 return self._settle(operation) if is_ours else ""
 
-        return dict.fromkeys(KINDS, settle)
+        return recover(self._store, dict.fromkeys(KINDS, settle))
 
     def _settle(self, operation: Operation) -> str:
         if operation not in operations.find(self._store, "begun", KINDS, operation.subject):
@@ -188,12 +187,16 @@ class Packages(PackageFolder):
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """Hold the lock of all changes for the block, with nothing left to settle. Raises RequestRefused."""
-        make_folder(self.folder)
+        with self._alone():
+            for operation in operations.find(self._store, "begun", KINDS):
+                self._settle(operation)
+            yield
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
         with hold_lock(self._change_lock, _PATIENCE_S) as is_ours:
             if not is_ours:
                 raise RequestRefused("another process changes packages just now: try again in a moment")
-            for operation in operations.find(self._store, "begun", KINDS):
-                self._settle(operation)
             yield
 
     # Steps -----------------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def test_archive_is_refused_and_the_file_is_named(machine, pack, member, reason)
         machine.install(archive)
 
     assert refused.value.message.isprintable()
-    assert {} == machine.packages.list()
+    assert {} == machine.packages.lock().packages
     assert [] == machine.leftovers()
     new = set(machine.folder.parent.rglob("*")) - {*before, archive}
     data = machine.root.parent
@@ -112,7 +112,7 @@ def test_broken_archive_is_refused_or_taken_but_never_half(machine, pack, place,
     path.write_bytes(raw[:place] + data + raw[place + len(data) :])
     with suppress(RunnerError):
         machine.install(path)
-    for name, installed in machine.packages.list().items():
+    for name, installed in machine.packages.lock().packages.items():
         assert () == machine.packages.details(name).damaged
         assert installed.digest == str((machine.root / name).readlink())
     assert [] == machine.leftovers()
@@ -150,7 +150,7 @@ def test_folder_with_what_we_do_not_take_is_refused(machine, kind):
 
     with pytest.raises(PackageRefused, match="skills/bad"):
         machine.install(root)
-    assert {} == machine.packages.list()
+    assert {} == machine.packages.lock().packages
     assert [] == machine.leftovers()
 
 
@@ -179,5 +179,5 @@ def test_extension_whose_manifest_is_broken_is_listed_and_not_used(machine):
     machine.install(machine.kit(extension='permissions = ["everything"]\nname = "hello"\n'))
 
     assert ["two"] == [each.name for each in machine.packages.enabled("extensions")]
-    (part,) = [part for part in machine.packages.list()["foo-oxi-tools"].parts if part.problem]
+    (part,) = [part for part in machine.packages.lock().packages["foo-oxi-tools"].parts if part.problem]
     assert "permissions" in part.problem
