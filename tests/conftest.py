@@ -5,6 +5,7 @@ import gc
 import inspect
 import itertools
 import json
+import marshal
 import os
 import re
 import runpy
@@ -580,6 +581,13 @@ def world(home, agents):
     return World(home, agents)
 
 
+@functools.cache
+def _compile_fixture(name):
+    """Return a CLI of tests compiled: Python compiles what is no module anew at each start."""
+    path = ROOT / "tests" / "fixtures" / name
+    return marshal.dumps(compile(path.read_bytes(), path, "exec"))
+
+
 class LiveWorld:
     """A demo world whose live sessions are talked to as the app does: through an engine in this process."""
 
@@ -614,7 +622,10 @@ class LiveWorld:
         """Add or change the runtime whose CLI does what messages say (`fixtures/scripted_cli.py`)."""
         path = self.root / name
         if not program:
-            path.write_text(f"#!{interpreter} -IS\n{(ROOT / 'tests' / 'fixtures' / cli).read_text()}")
+            code = path.with_suffix(".code")
+            code.write_bytes(_compile_fixture(cli))
+            start = f"import marshal\nexec(marshal.loads(open({str(code)!r}, 'rb').read()))"
+            path.write_text(f"#!{interpreter} -IS\n{start}\n")
             path.chmod(0o755)
         fields = {"kind": "codex", "program": program or str(path), **settings}
         text = f"\n[runtimes.{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items())
