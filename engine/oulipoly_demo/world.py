@@ -17,6 +17,7 @@ import stat
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -103,7 +104,10 @@ class World(Record):
 
 
 def default_root(environ: Mapping[str, str] | None = None) -> Path:
-    """Name the user's demo folder, `oulipoly-demo-UID` under TMPDIR or /tmp; raises DemoRefused if another owns it."""
+    """Name the user's demo folder, `oulipoly-demo-UID` under TMPDIR or /tmp; raises DemoRefused if another owns it.
+
+    Where another installation has that one, a name with a number of this one behind it.
+    """
     root = _usual_root(os.environ if environ is None else environ)
     _check_owner(root)
     return root
@@ -241,7 +245,15 @@ def _where(root: Path, env: Mapping[str, str]) -> str:
 def _usual_root(env: Mapping[str, str]) -> Path:
     named = env.get("TMPDIR", "")
     base = Path(named) if named.startswith("/") else Path("/tmp")  # noqa: S108 - private, and checked by its users
-    return base / f"oulipoly-demo-{os.getuid()}"
+    root = base / f"oulipoly-demo-{os.getuid()}"
+    try:
+        is_of_another = _find_other_installation(_marker(root), sys.executable) is not None
+    except DemoRefused:  # another user's: who wants to use it says so
+        return root
+    if not is_of_another:
+        return root
+    own = zlib.crc32(f"{_LIBRARY}\0{sys.executable}".encode())
+    return root.with_name(f"{root.name}-{own:08x}")
 
 
 def _replace(root: Path, python: str, options: Options) -> None:
@@ -329,12 +341,19 @@ def _marker(root: Path) -> dict[str, object]:
 
 def _refuse_if_in_use(root: Path, marker: Mapping[str, object], python: str) -> None:
     """Refuse a world whose program or interpreter is another one than ours, and still there."""
+    if (theirs := _find_other_installation(marker, python)) is not None:
+        raise DemoRefused(
+            f"the demo world {root} belongs to another installation ({theirs}): `demo --root DIR` makes one of "
+            "your own, `demo --reset` takes this one over and deletes what was done in it"
+        )
+
+
+def _find_other_installation(marker: Mapping[str, object], python: str) -> str | None:
+    """Return the program or interpreter of a world's installation; None: it is ours, or is not there any more."""
     for mine, theirs in ((str(_LIBRARY), marker.get("library")), (python, marker.get("python"))):
         if isinstance(theirs, str) and theirs != mine and _exists(Path(theirs)):
-            raise DemoRefused(
-                f"the demo world {root} belongs to another installation ({theirs}): `demo --root DIR` makes one of "
-                "your own, `demo --reset` takes this one over and deletes what was done in it"
-            )
+            return theirs
+    return None
 
 
 def _exists(path: Path) -> bool:

@@ -89,6 +89,15 @@ def test_filters_and_search_say_what_a_reader_of_each_body_says(engine, said):
         assert expected == engine.sessions.branches.find(SESSION, words)
 
 
+def test_what_a_cli_says_first_in_its_users_name_is_shown_with_everything_alone(engine):
+    texts = ("# AGENTS.md instructions", "<environment_context>\n  <cwd>/x</cwd>", "<environment_context> is what?")
+    put(engine, [("user", encode_body([BodyChunk("text", text)])) for text in (*texts[:2], "Mend it.", texts[2])])
+    tree = engine.sessions.branches.tree
+
+    assert ["Mend it."] == [entry.preview for entry in tree(SESSION).entries][:1]
+    assert 4 == len(tree(SESSION, "all").entries)
+
+
 def test_columns_are_what_links_are_with_the_files_of_sub_agents(engine):
     sides = [(None, False), ("e0", False), (None, True), ("e2", True), ("gone", False)]
     lines = [

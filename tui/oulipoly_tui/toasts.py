@@ -31,7 +31,7 @@ class Toasts:
         self._shown: dict[str, float] = {}  # lines that are still shown, and since when, in monotonic seconds
 
     def say(self, text: str, *, severity: str = "information", is_listed: bool = False) -> None:
-        """Show a text for some seconds, on a few lines; the problems list has what does not fit.
+        """Show a text on a few lines for some seconds; what does not fit stands in the problems list, once.
 
         severity: "information", "warning" or "error". is_listed: the list tells it by itself, as long as it is so.
         """

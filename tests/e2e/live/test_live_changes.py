@@ -16,6 +16,7 @@ def begin(live, runtime, model="gpt-5-mini"):
     """Begin a session with one turn, then another model and name, then another turn."""
     session, turn = live.begin_turn(FIRST, runtime=runtime)
     live.live.wait(session, turn)
+    live.live.order(session, orders.SetModel(model, "low"), starts=True)  # of several the last is noted
     live.live.order(session, orders.SetModel(model, "high"), starts=True)
     live.engine.sessions.notes.rename(session, "walks")
     live.live.send(session, SECOND, waits=True)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import TurnStarted
 
 LS = "hello [[approve:ls -la]]"
@@ -112,3 +113,15 @@ def test_a_message_whose_cli_never_opens_its_session_waits_and_is_told(live, age
     assert b"greet the walrus" in agents("session", "status", session).stdout
     assert b"user (waits): greet the walrus" in agents("session", "follow", session).stdout
     assert (10, True) == (told.returncode, f"`agents session status {session[:8]}`" in told.stderr.decode())
+
+
+@pytest.mark.parametrize("runtime", ["demo-claude1", "demo-codex1"])
+def test_a_compaction_that_is_heard_and_read_stands_once_in_the_tree(live, runtime):
+    session, turn = live.begin_turn("the first thing", runtime=runtime)
+    live.live.wait(session, turn)
+    live.live.wait(session, live.live.order(session, orders.Compact(), starts=True)["turn_id"])
+    live.engine.sessions.transcripts.glance()
+    entries = live.engine.sessions.branches.tree(session).entries
+
+    assert ["A demo's summary of 2 messages."] == [entry.preview for entry in entries if entry.kind == "compaction"]
+    assert 3 == len(entries)

@@ -39,6 +39,8 @@ def test_a_line_is_a_command_where_that_is_asked_for_and_a_message_everywhere_el
 
     fork = ask("/fork")
     assert ("session fork", session) == (fork["command"], live.live.find(fork["session_id"]).forked_from)
+    forked = live.engine.slash.run(fork["session_id"], live.engine.slash.judge(fork["session_id"], "/copy"))
+    assert ask("/copy")["lines"] == [*forked.lines]
     saved = ask("/save Blue Door")["session_id"]
     assert [saved] * 2 == [ask(f"/load {words}")["session_id"] for words in ("blue door", saved[:8])]
     own = live.root / "own.jsonl"

@@ -176,6 +176,22 @@ def test_folder_of_another_user_is_refused(tmp_path):
         world.default_root({"TMPDIR": str(tmp_path)})
 
 
+def test_beside_the_world_of_another_installation_the_default_is_a_world_of_ones_own(tmp_path):
+    environ = {"TMPDIR": str(tmp_path)}
+    usual = world.default_root(environ)
+    world.ensure(usual)
+    assert usual == world.default_root(environ)
+    marker = usual / MARKER
+    marker.write_text(json.dumps(json.loads(marker.read_text()) | {"library": str(tmp_path)}))
+
+    own = world.default_root(environ)
+    assert own != usual
+    assert own.name.startswith(usual.name)
+    text = world.instructions(world.ensure(own), "agents", environ)
+    assert "agents demo -- " in text
+    assert own == world.default_root(environ)
+
+
 def test_default_root_is_one_per_user(tmp_path):
     expected = tmp_path / f"oulipoly-demo-{os.getuid()}"
 

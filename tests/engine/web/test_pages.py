@@ -355,6 +355,7 @@ def test_a_session_goes_on_behind_a_message_that_is_chosen_in_its_tree(browser, 
     (text,) = (text for _, text in row.findall(browser.page(place)) if "goes on here" in text)
     assert "<b>&lt;b&gt;here&lt;/b&gt;</b>" in text
     first = unescape(row.findall(browser.page(place))[0][0])
+    assert "branch_with_summary" not in browser.page(place)  # nobody could make one
     unsummed = browser.post(place, entry_id=first, act="branch_with_summary")
     assert "nothing was changed: name a model to sum up" in unescape(unsummed.text)
     labelled = browser.page(f"{place}?filter=labelled")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.compaction import BRANCH_TASK, Plan
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, RunnerError
 from oulipoly_engine.facade.live.compaction import LiveCompactions
 from oulipoly_engine.facade.sessions.branches import SessionBranches, SessionTree
 from oulipoly_engine.store.live import live_sessions
@@ -30,7 +30,7 @@ class BranchSummaries(LiveCompactions):
         tree, _, plan = SessionBranches(self._home).read_left(text, entry)
         if not plan.hidden:
             raise RequestRefused("nothing is left there that could be summed up")
-        return tree, plan, self._find_model(tree).name
+        return tree, plan, self._find_model(tree.chain_id).name
 
     def branch(self, text: str, entry: str, instructions: str = "") -> tuple[SessionTree, str, str]:
         """Go back as `SessionBranches.branch`, with a summary of what is left; return that too, empty: nothing is.
@@ -41,15 +41,23 @@ class BranchSummaries(LiveCompactions):
 
         def sum_up(tree: SessionTree, plan: Plan) -> str:
             try:
-                summaries.append(self._summarise(plan, self._find_model(tree), instructions, BRANCH_TASK))
+                summaries.append(self._summarise(plan, self._find_model(tree.chain_id), instructions, BRANCH_TASK))
             except RequestRefused as error:
                 raise RequestRefused(f"nothing was changed: {error.message}") from error
             return summaries[-1]
 
         return *SessionBranches(self._home).branch(text, entry, sum_up), summaries[-1]
 
-    def _find_model(self, tree: SessionTree) -> Model:
+    def explain_no_summary(self, chain_id: str) -> str:
+        """Say why no model can sum up what a session's branch has; empty: one can be asked."""
+        try:
+            self._find_model(chain_id)
+        except RunnerError as error:
+            return error.message
+        return ""
+
+    def _find_model(self, chain_id: str) -> Model:
         with self._home.lend_store_to_read() as store:
-            live = live_sessions.find(store, tree.chain_id)
-            name = live[0].model_name if live else chains.latest_model(store, tree.chain_id)
+            live = live_sessions.find(store, chain_id)
+            name = live[0].model_name if live else chains.latest_model(store, chain_id)
         return self._summary_model(name or "")

@@ -15,7 +15,7 @@ from oulipoly_engine.core.live.permissions import describe_policy
 from oulipoly_engine.core.sessions.tree_lines import format_line, short_id
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.errors import SessionNotFound, UsageInvalid
 from oulipoly_engine.facade.live.beginning import NewSession
 from oulipoly_engine.facade.live.standing import describe_lines
 from oulipoly_engine.facade.sessions.branches import compare_lines, describe_branch
@@ -206,7 +206,19 @@ class SlashCommands:
         return Outcome((f"it is called {plain(asked.word)}",))
 
     def _tell_answer(self, asked: _Asked) -> Outcome:
-        replies = [turn.reply for turn in asked.live.turns(asked.session.session_id) if turn.reply]
+        session = asked.session
+        turns = asked.live.turns(session.session_id)
+        while not any(turn.reply for turn in turns) and session.forked_from:  # a fork that has not gone on yet
+            end = session.opening.fork_turn
+            at = session.created_at
+            try:
+                session = asked.live.find(session.forked_from)
+            except SessionNotFound:
+                break
+            turns = tuple(turn for turn in asked.live.turns(session.session_id) if turn.created_at <= at)
+            last = next((place for place, turn in enumerate(turns, 1) if turn.turn_id == end), len(turns))
+            turns = turns[:last]
+        replies = [turn.reply for turn in turns if turn.reply]
         return Outcome((replies[-1] if replies else "nothing was answered yet",))
 
     def _export(self, asked: _Asked) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.needs import Need
@@ -37,7 +38,7 @@ from oulipoly_engine.service.live.forks import read_messages_to
 from oulipoly_engine.service.live.hosts import OrderRefused
 from oulipoly_engine.service.live.protocol import Client
 from oulipoly_engine.service.sessions.locate import find_typed
-from oulipoly_engine.service.sessions.tree_entries import TreeEntries, choose_kept, read_all
+from oulipoly_engine.service.sessions.tree_entries import TreeEntries, choose_kept, leave_notes, read_all
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_entries, live_sessions, own_entries
 from oulipoly_engine.store.sessions import forks, labels, notes
@@ -122,7 +123,7 @@ class SessionBranches(SessionPart):
                 self._home.write_along(store, lambda: describe(catalogue(self._home, store), 0.0), 0)
             place = store, session.account, session.session_id
             if known is None:
-                columns = read_columns(*place, last)
+                columns = leave_notes(read_columns(*place, last), partial(by_row, store))
                 layout = TreeLayout(columns.ids, find_parents(columns))
             else:
                 columns = known.columns

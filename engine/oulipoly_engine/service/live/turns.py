@@ -108,6 +108,7 @@ class SessionTurns:
         self.model = driver.opening.model
         self._model_before: Mapping[str, Any] | None = None  # until the CLI refuses another one
         self._changes: tuple[str, ...] = ()  # the entries that tell of that one
+        self._noted: list[tuple[str, str]] = []  # (kind, id) of those since the last turn
         self.usage = ev.Usage()
         self._reply = ""
         self._events = SessionEvents(store, session.session_id, clock, tell)
@@ -271,6 +272,7 @@ class SessionTurns:
         elif turn == self._ordered:
             self._keep_turn(turn)
         live_sessions.begin_turn(self._store, turn.turn_id, event.native_turn_id)
+        self._drop_superseded()
         if self.session.opening.preface and turn.kind in ("user", "recovery"):  # the CLI has it
             self._change_opening(preface="")
         self.turn = replace(turn, status="running", native_turn_id=event.native_turn_id)
@@ -673,18 +675,29 @@ class SessionTurns:
         changes = [(MODEL_CHANGE, f"{owner}/{model}")] if model != self.model else []
         changes += [(THINKING_LEVEL_CHANGE, effort)] if effort not in ("", effort_before) else []
         now = self._clock.now()
-        self._changes = (
-            ()
-            if chain_id is None
-            else tuple(own_entries.add(self._store, chain_id, kind, text, now) for kind, text in changes)
-        )
+        if chain_id is None:
+            changes = []
+        noted = [(kind, own_entries.add(self._store, chain_id or "", kind, text, now)) for kind, text in changes]
+        self._changes = tuple(entry_id for _, entry_id in noted)
+        self._noted += noted
 
     def _drop_changes(self) -> None:
         """Take back the entries of a model that the CLI has refused."""
         chain_id = self._find_chain()
         if chain_id is not None and self._changes:
             own_entries.drop(self._store, chain_id, self._changes)
+        self._noted = [each for each in self._noted if each[1] not in self._changes]
         self._changes = ()
+
+    def _drop_superseded(self) -> None:
+        """Leave of several changes between two turns the last of each kind."""
+        last = dict(self._noted).values()
+        superseded = [entry_id for _, entry_id in self._noted if entry_id not in last]
+        self._noted = []
+        chain_id = self._find_chain() if superseded else None
+        if chain_id is not None:
+            with self._store.write():
+                own_entries.drop(self._store, chain_id, superseded)
 
     def _check_model(self, model: str, effort: str) -> None:
         """Raise UsageInvalid for a model or an effort that the runtime, as it has told, does not have."""

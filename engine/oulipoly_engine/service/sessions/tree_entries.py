@@ -6,14 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import overload
 
 from oulipoly_engine.core.sessions.tree_lines import TreeEntry, TreeLayout
-from oulipoly_engine.core.transcripts.entry_text import chunk_kinds
+from oulipoly_engine.core.transcripts import claude, codex
+from oulipoly_engine.core.transcripts.entry_text import chunk_kinds, passages
 from oulipoly_engine.core.transcripts.entry_tree import EntryColumns
 from oulipoly_engine.core.transcripts.entry_view import preview
+from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row
 
 _PAGE = 50  # entries read at once, a screen full
 _BATCH = 200  # where all are read
+_HEAD = 4  # entries among which a CLI puts its folder and its instructions
+_NOT_TYPED = (*claude.NOT_TYPED, *codex.NOT_TYPED)
 _PREVIEW = 160  # columns: more than most rows have room for
 
 
@@ -81,6 +85,18 @@ class TreeEntries(Sequence[TreeEntry]):
 def role_of(entry: Entry) -> str:
     """Return who said an entry: what holds a tool's results alone, nobody said."""
     return "tool_result" if chunk_kinds(entry.body) == ("tool_result",) else entry.role
+
+
+def leave_notes(columns: EntryColumns, read: Callable[[Sequence[int]], Iterable[Entry]]) -> EntryColumns:
+    """Return columns in which what a CLI has said at the beginning in its user's name is said by nobody."""
+    places = {row: place for place, row in enumerate(columns.rows[:_HEAD])}
+    notes = {places[entry.row_id] for entry in read([*places]) if _is_note(entry)}
+    return replace(columns, unsaid=columns.unsaid | notes) if notes else columns
+
+
+def _is_note(entry: Entry) -> bool:
+    texts = [passage.text for passage in passages(entry.body)]
+    return entry.role == "user" and bool(texts) and all(text.startswith(_NOT_TYPED) for text in texts)
 
 
 def choose_kept(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from oulipoly_engine.core.sessions.takeover import HeardEntry, ReadEntry, Takeover, plan_takeover, read_words
+from oulipoly_engine.core.transcripts.turn_script import COMPACTION
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
@@ -112,6 +113,8 @@ def _give_up(store: Store, key: tuple[list[str], str], entry_ids: Collection[str
         store.run(_drop(*key, entry_ids))
 
 
+# Who has said an entry, as they are compared: a compaction is made, whoever it is laid to.
+_SAYER = Case(None, [(EntryRow.is_compaction_boundary == 1, COMPACTION)], EntryRow.role)
 _BEGUN = fn.COALESCE(LiveTurnRow.created_at, InvocationRow.created_at, EntryRow.timestamp)
 _ENDED = fn.COALESCE(LiveTurnRow.ended_at, InvocationRow.finished_at)
 
@@ -134,15 +137,20 @@ def _select_begin(accounts: Parameter, session_id: Parameter) -> Query:
 @compile_query
 def _select_heard(accounts: Parameter, session_id: Parameter) -> Query:
     row = EntryRow
-    columns = row.timestamp, row.id, row.entry_id, row.role, row.body, row.turn_id, row.native_id
+    columns = row.timestamp, row.id, row.entry_id, _SAYER, row.body, row.turn_id, row.native_id
     return _select_with_turns(accounts, session_id, *columns, _BEGUN, _ENDED)
+
+
+def _read_said(sayer: str, body: str | None) -> str:
+    """Return an entry's words; of two compactions the words differ, and nobody else has said them."""
+    return COMPACTION if sayer == COMPACTION else read_words(body)
 
 
 def _read_heard(store: Store, accounts: Sequence[str], session_id: str) -> list[HeardEntry]:
     """Read them in order, which SQLite would do by passing over the whole session."""
     rows = sorted(store.rows(_select_heard(accounts, session_id)), key=lambda row: row[:2])
     return [
-        HeardEntry(entry_id, role, at, read_words(body), turn_id, native_id, begun_at, ended_at is not None)
+        HeardEntry(entry_id, role, at, _read_said(role, body), turn_id, native_id, begun_at, ended_at is not None)
         for at, _, entry_id, role, body, turn_id, native_id, begun_at, ended_at in rows
     ]
 
@@ -152,7 +160,7 @@ def _select_read(accounts: Parameter, session_id: Parameter, since: Parameter) -
     row = EntryRow
     body = Case(None, [(row.turn_id.is_null(), row.body)], None)
     return (
-        row.select(row.entry_id, row.role, row.timestamp, body, row.turn_id, row.is_sidechain)
+        row.select(row.entry_id, _SAYER, row.timestamp, body, row.turn_id, row.is_sidechain)
         .where(_of_session(accounts, session_id) & IS_READ, row.timestamp >= since)
         .order_by(row.timestamp, row.id)
     )
@@ -161,7 +169,7 @@ def _select_read(accounts: Parameter, session_id: Parameter, since: Parameter) -
 def _read_transcript(store: Store, accounts: Sequence[str], session_id: str, since: str) -> list[ReadEntry]:
     rows = store.rows(_select_read(accounts, session_id, since))
     lines = {
-        entry_id: ReadEntry(entry_id, role, at, read_words(body), turn_id, bool(is_sidechain))
+        entry_id: ReadEntry(entry_id, role, at, _read_said(role, body), turn_id, bool(is_sidechain))
         for entry_id, role, at, body, turn_id, is_sidechain in rows
     }
     return [*lines.values()]  # each once, also where the session lies on two accounts

@@ -46,6 +46,7 @@ def _show(page: Page) -> Response:
         later=begin + _ROWS if begin + _ROWS < len(ids) else None,
         filters=_FILTERS,
         kept=kept,
+        sums_up=not page.engine.live.explain_no_summary(tree.chain_id),
     )
 
 

@@ -83,6 +83,7 @@ class TreeScreen(ActingScreen):
         self._state = ""  # that something is being read, or why nothing can be
         self._look = TreeLook()
         self._words = ""  # that were looked for last
+        self._no_summary = ""  # why nobody can sum up what is left; empty: somebody can
 
     def compose(self) -> ComposeResult:
         """Lay out the tree and the line to find with."""
@@ -198,12 +199,15 @@ class TreeScreen(ActingScreen):
     def _branch(self) -> None:
         if (entry := self._chosen) is None:
             return
-        work = partial(_preview, self._engine, self._session, entry.entry_id)
+        chain_id = self._session if self._tree is None else self._tree.chain_id
+        work = partial(_preview, self._engine, self._session, chain_id, entry.entry_id)
         self._app.work("branch", work, partial(self._choose_parts, entry), title="looking at the files of then")
 
-    def _choose_parts(self, entry: TreeEntry, plan: FilePlan | None) -> None:
+    def _choose_parts(self, entry: TreeEntry, parts: tuple[FilePlan | None, str]) -> None:
         if not is_standing(self):
             return
+        plan = parts[0]
+        self._no_summary = parts[1]
         title = f"Go on behind “{cut(entry.preview, _TITLE)}”?"
         text = "The session goes on behind this message; all that was said stays."
         if plan is None and not self._leaves(entry):
@@ -230,6 +234,11 @@ class TreeScreen(ActingScreen):
         return tree is not None and tree.leaf is not None and tree.leaf not in path_to(entry.entry_id, tree.parents)
 
     def _choose_summary(self, entry: TreeEntry, title: str, text: str) -> None:
+        if self._no_summary:  # it could only fail
+            text = f"{text} No summary is made of what is left: {self._no_summary}."
+            dialogs.confirm(self.app, title, text, "go on there", partial(self._go_on, entry))
+            return
+
         def on_chosen(kind: str) -> None:
             if kind == "none":
                 self._go_on(entry)
@@ -343,12 +352,16 @@ class TreeScreen(ActingScreen):
         return None if self._rows is None else self._rows.find(self.rows.cursor_key)
 
 
-def _preview(engine: Engine, session: str, entry_id: str) -> FilePlan | None:
-    """Return what bringing back the files of a message would do; None: nobody has them."""
+def _preview(engine: Engine, session: str, chain_id: str, entry_id: str) -> tuple[FilePlan | None, str]:
+    """Return what bringing back the files of a message would do, and why nobody can sum up what is left.
+
+    None: nobody has them; empty: somebody can.
+    """
+    no_summary = engine.live.explain_no_summary(chain_id)
     try:
-        return engine.turn_files.preview(session, entry_id)
+        return engine.turn_files.preview(session, entry_id), no_summary
     except RunnerError:
-        return None
+        return None, no_summary
 
 
 def _read(
