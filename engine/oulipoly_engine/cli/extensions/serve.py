@@ -28,5 +28,4 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         raise UsageInvalid("`ext serve` speaks to a program, not to a person: CLIs start it by themselves")
     write = output.take_stdout()
     serving.serve(lambda size: os.read(0, size), write)
-    context.engine.extensions.close()
     return 0

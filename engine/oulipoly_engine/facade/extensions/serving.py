@@ -37,7 +37,11 @@ class Serving:
 
     def serve(self, read: Callable[[int], bytes], write: Callable[[bytes], object]) -> None:
         """Offer tools and skills to one client until it leaves. read: returns what has come, nothing at its end."""
-        active = self._home.extensions.list_active()
+        try:
+            active = self._home.extensions.list_active()
+        except RunnerError as error:  # a server that does not begin would keep Codex from beginning
+            self._home.note(f"Error: nothing can be offered: {error.message}")
+            active = ()
         tools = list_tools(active)
         skills = list_skills(active, self._home.extensions.list_skill_folders())
         served = [
@@ -53,6 +57,7 @@ class Serving:
         server = McpServer(OURS, served, call)
         for line in _lines(read):
             write(server.receive(line))
+        self._home.extensions.close()
 
     def _call(self, offered: OfferedTool, arguments: Mapping[str, Any]) -> ToolResult:
         try:  # wrong arguments are the model's fault, and no failure of the extension
