@@ -296,3 +296,16 @@ def test_those_of_a_project_count_once_a_person_trusts_it(extending, home, monke
     extending.allow("theirs")
     with pytest.raises(ExtensionRefused):
         extending.guard()
+
+
+def test_an_end_is_told_and_one_that_hangs_holds_up_nothing(extending):
+    extending.write(
+        "leaver", "def before_fork(self): pass\ndef on_unload(self): print('bye')", hooks=[*FORK, "on_unload"]
+    )
+    extending.write("stayer", "def before_fork(self): pass\ndef on_unload(self): time.sleep(60)", hooks=FORK)
+    extending.allow("leaver", "stayer")
+    extending.guard()
+
+    extending.engine.extensions.close()
+    assert "bye" in extending.log("leaver")
+    extending.guard()
