@@ -21,7 +21,6 @@ from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import ExtensionNotFound, RequestRefused, RunnerError
 from oulipoly_engine.facade.base.home import Home
-from oulipoly_engine.facade.live.requests import own_client
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.extensions import extensions as records
 from oulipoly_engine.store.grants import grants
@@ -163,6 +162,8 @@ class Extensions:
 
     def _settle(self, status: ExtensionStatus, decision: str) -> None:
         installed = status.installed
+        from oulipoly_engine.facade.live.requests import own_client  # noqa: PLC0415 - 80 ms, seldom anything is allowed
+
         by = own_client(is_app=self._home.is_app).name
         now = self._home.now()
         with self._home.lend_store() as store, store.write():
