@@ -1,5 +1,6 @@
 """Extensions of the tier `process`: they answer as others do, each failure is contained, and their sandbox holds."""
 
+import json
 import os
 import shutil
 import socket
@@ -61,12 +62,16 @@ ATTACKS = {  # what the code of an extension tries; it returns something that is
     "mount": "__import__('subprocess').run(['mount', '-t', 'tmpfs', 'x', '/mnt'], check=True)",
     "fill the disk": "open('/tmp/x', 'wb').write(bytes(80 << 20))",
     "take much memory": "len(bytearray(3 << 30))",
+    "start many processes": "[__import__('subprocess').Popen(['sleep', '9']) for _ in range(99)]",
 }
+if os.getuid() == 0:  # Linux limits root's processes nowhere
+    del ATTACKS["start many processes"]
 ALWAYS_HELD = {
     *("read ~/.ssh", "read another account's login", "read our state file's folder", "change its own code"),
     *("write elsewhere", "see our process", "list other processes", "read our environment", "become somebody"),
-    *("mount", "fill the disk", "take much memory"),
+    *("mount", "fill the disk", "take much memory", "start many processes"),
 }
+HARMFUL = {"write elsewhere", "become somebody", "mount", "fill the disk", "take much memory", "start many processes"}
 
 
 @pytest.fixture
@@ -244,3 +249,26 @@ def test_without_bubblewrap_it_does_not_start_and_says_what_to_install(confined,
     with pytest.raises(ExtensionRefused, match="needs bubblewrap, which is not installed: install bubblewrap"):
         call(world)
     assert "apt install bubblewrap" in processes.find_obstacle()
+
+
+def test_in_process_nothing_holds_and_ext_list_says_so(confined, extending, agents, home):
+    world = confined("pass")
+    place = extending.write("open", CODE)
+    with (place / "extension.toml").open("a") as file:
+        file.write(TOOL)
+    extending.allow("open")
+    tried = [what for what in ATTACKS if what not in HARMFUL and "context" not in ATTACKS[what]]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        known = {"home": str(home), "parent": os.getpid(), "port": server.getsockname()[1]}
+        lines = [
+            {"id": what, "method": "tools/call", "params": {"name": "do", "arguments": {"what": what, **known}}}
+            for what in sorted(tried, key=lambda what: what == "change its own code")
+        ]
+        world.engine.extensions.disable("boxed")
+        done = agents("ext", "serve", stdin=b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    listed = agents("ext", "list").stderr.decode()
+
+    assert set(tried) == {each["id"] for each in told if each["result"]["content"][0]["text"] == "true"}
+    assert "open can read: all that you can read" in listed
+    assert "boxed can read: nothing of yours" in listed

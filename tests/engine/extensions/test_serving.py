@@ -6,7 +6,7 @@ import pytest
 
 from oulipoly_engine.core.extensions.installed import Installed, Standing
 from oulipoly_engine.core.extensions.manifest import Manifest, McpServer, Permission, Tool
-from oulipoly_engine.service.extensions.offer import Active, list_servers, list_tools
+from oulipoly_engine.service.extensions.offer import Active, list_servers, list_skills, list_tools
 
 MANIFEST = """
 [[tools]]
@@ -136,3 +136,21 @@ def test_person_is_told_what_ext_serve_is_for(agents, world):
 
     assert (1, b"") == (done.returncode, done.stdout)
     assert b"has an MCP server 'nobody' now" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("keys", "name", "description"),
+    [
+        ("name: umbrella\ndescription: When it rains", "umbrella", "When it rains"),
+        ("description: >-\n  When it\n  rains", "folder", "When it rains"),
+        ("name: 'quoted'\ndescription: \"a: b\"", "quoted", "a: b"),
+        ("other: 1", "folder", ""),
+    ],
+)
+def test_skill_is_named_and_described_by_its_frontmatter(tmp_path, keys, name, description):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "SKILL.md").write_text(f"---\n{keys}\n---\nLook up.\n")
+
+    assert [(name, description)] == [
+        (key, skill.description) for key, skill in list_skills((), (tmp_path / "folder",)).items()
+    ]

@@ -521,3 +521,25 @@ async def test_escape_stops_a_turn_that_waits_to_be_tried_again(live):
         await one.sees("■ interrupted: it was stopped before it was tried again", "● ready")
 
         assert one.composer.has_focus
+
+
+async def test_a_slash_command_of_an_extension_is_offered_and_says_what_it_has_to_say(live):
+    async with live() as one:
+        place = one.world.config / "extensions" / "waver"
+        place.mkdir(parents=True)
+        command = "[[commands]]\nname = 'wave'\nsummary = 'wave at somebody'\n"
+        (place / "extension.toml").write_text(f"name = 'waver'\n{command}")
+        code = "class extension:\n    commands = {'wave': lambda who: f'waved at {who}'}\n"
+        (place / "extension.py").write_text(code)
+        engine = one.app.engine
+        engine.extensions.allow(engine.extensions.find("waver"))
+        await one.begin()
+        await one.write("hello")
+        await one.sees("✓ done", "● ready")
+
+        await one.press("slash", *"wav")
+        await one.sees("/wave", "wave at somebody")
+        await one.press("tab", *"bob", "enter")
+        await one.sees("waved at bob")
+        await one.press("escape")
+        engine.extensions.close()

@@ -103,12 +103,15 @@ class ExtensionSet:
         settings = self._read_settings()
         if not settings.extensions_enabled:
             return ()
-        from oulipoly_engine.service.extensions.discovery import mark_places
+        from oulipoly_engine.service.extensions.discovery import mark_files, mark_places
 
-        mark = (mark_places(self._paths), settings.extensions)
-        if self._discovered is None or self._discovered[0] != mark:
-            self._discovered = (mark, self.discover())
-        return tuple(each for each in self._discovered[1] if not self.is_off(each.name))
+        places = (mark_places(self._paths), settings.extensions)
+        known = self._discovered
+        if known is None or known[0] != (places, *map(mark_files, known[1])):
+            installed = self.discover()
+            known = ((places, *map(mark_files, installed)), installed)
+            self._discovered = known
+        return tuple(each for each in known[1] if is_on(each.name, settings))
 
     def list_active(self) -> tuple[Active, ...]:
         """Return those that may run, with what is known of each."""

@@ -17,7 +17,7 @@ from oulipoly_engine.core.setup.mcp import expand
 from oulipoly_engine.core.text.lines import LineSplitter, Oversized
 from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.drivers.mcp_server import LONGEST_LINE, McpServer, ServedTool, ToolResult
-from oulipoly_engine.errors import ExtensionNotFound, RunnerError
+from oulipoly_engine.errors import ExtensionNotFound, Interrupted, RunnerError
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.command import inherited_environment, replace_process
 from oulipoly_engine.service.extensions.brokers import PLAIN_VARIABLES
@@ -37,7 +37,11 @@ class Serving:
 
     def serve(self, read: Callable[[int], bytes], write: Callable[[bytes], object]) -> None:
         """Offer tools and skills to one client until it leaves. read: returns what has come, nothing at its end."""
-        active = self._home.extensions.list_active()
+        try:
+            active = self._home.extensions.list_active()
+        except RunnerError as error:  # a server that does not begin would keep Codex from beginning
+            self._home.note(f"Error: nothing can be offered: {error.message}")
+            active = ()
         tools = list_tools(active)
         skills = list_skills(active, self._home.extensions.list_skill_folders())
         served = [
@@ -53,6 +57,7 @@ class Serving:
         server = McpServer(OURS, served, call)
         for line in _lines(read):
             write(server.receive(line))
+        self._home.extensions.close()
 
     def _call(self, offered: OfferedTool, arguments: Mapping[str, Any]) -> ToolResult:
         try:  # wrong arguments are the model's fault, and no failure of the extension
@@ -62,6 +67,8 @@ class Serving:
         try:
             answer = self._home.extensions.running.call_tool(offered.extension, offered.tool.name, arguments)
             text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False, default=str)
+        except Interrupted:
+            raise
         except (RunnerError, ValueError, RecursionError) as error:
             return ToolResult(error.message if isinstance(error, RunnerError) else str(error), is_error=True)
         return ToolResult(redact_strictly(text[:_LONGEST_ANSWER]))

@@ -23,7 +23,7 @@ from oulipoly_engine.errors import ExtensionRefused
 from oulipoly_engine.extension_api import Continue, Handled, PermissionDenied, Session, Transform
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.extensions import loading
-from oulipoly_engine.service.extensions.calls import CallDenied, CallFailed, CallThread, ExtensionLog
+from oulipoly_engine.service.extensions.calls import CallDenied, CallFailed, CallMark, CallThread, ExtensionLog
 from oulipoly_engine.service.extensions.digests import digest_of
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.extensions import extensions as records
@@ -262,7 +262,10 @@ class Extensions:
     def _import(self, installed: Installed) -> _Loaded:
         name = installed.name
         log = ExtensionLog(self._surroundings.logs / f"{name}.log", self._surroundings.clock)
-        thread = CallThread(name, log)
+        mark = CallMark(self._surroundings.logs, name)
+        if mark.count_left():
+            self._fail(installed, "the process ended while it was called")
+        thread = CallThread(name, log, mark)
         loaded = _Loaded(installed, thread, None, "pending")
         began_at = time.monotonic()
 

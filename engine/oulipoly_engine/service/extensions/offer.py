@@ -18,6 +18,9 @@ from oulipoly_engine.service.extensions.handover import OURS
 
 _HANDED_ON = (variables.DATA_DIR, "PYTHONPATH")
 _LONGEST_NAME = 48  # of a tool: models take 64 characters, of which the server's name and its marks need some
+_FRONTMATTER = re.compile(r"---[ \t]*\n(.*?)\n---", re.DOTALL)
+_PLAIN_KEY = re.compile(r"^(name|description):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_YAML_MARKS = tuple("|>'\"[{&*!")
 _UNUSABLE = re.compile(r"[^a-zA-Z0-9-]+")
 
 
@@ -87,12 +90,21 @@ def _read_skill(folder: Path) -> Iterator[Skill]:
     text = text_file.read_text(path)
     if not isinstance(text, str):
         return
-    from oulipoly_engine.config.parse.agents import split_frontmatter  # noqa: PLC0415 - 100 ms, only skills need it
+    facts = _read_keys(path, text)
+    description = " ".join(facts.get("description", "").split())
+    yield Skill(facts.get("name") or folder.name, description, folder, text)
 
-    keys, _body = split_frontmatter(path, text)
-    facts = keys if isinstance(keys, dict) else {}
-    description = " ".join(str(facts.get("description") or "").split())
-    yield Skill(str(facts.get("name") or folder.name), description, folder, text)
+
+def _read_keys(path: Path, text: str) -> Mapping[str, str]:
+    """Return the keys of a skill; a CLI waits for them, so YAML is read as such only where one line does not do."""
+    opening = _FRONTMATTER.match(text)
+    keys = {} if opening is None else dict(_PLAIN_KEY.findall(opening[1]))
+    if not any(value.startswith(_YAML_MARKS) or not value for value in keys.values()):
+        return keys
+    from oulipoly_engine.config.parse.agents import split_frontmatter  # noqa: PLC0415 - 100 ms
+
+    read, _body = split_frontmatter(path, text)
+    return {name: str(value) for name, value in read.items()} if isinstance(read, dict) else {}
 
 
 def make_servers(

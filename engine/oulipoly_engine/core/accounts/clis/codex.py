@@ -104,6 +104,12 @@ def _replaces_servers(words: Sequence[str]) -> bool:
     return any(word.removeprefix("--config=").removeprefix("-c").partition("=")[0] == "mcp_servers" for word in words)
 
 
+def _allow_server(name: str) -> tuple[str, ...]:
+    """Have the tools of a server need no approval, and be there at the first call: else codex begins without them."""
+    settings = ('default_tools_approval_mode="approve"', "required=true", "startup_timeout_sec=60")
+    return tuple(word for setting in settings for word in ("-c", f"mcp_servers.{name}.{setting}"))
+
+
 CODEX = Cli(
     name="codex",
     title="Codex",
@@ -159,6 +165,6 @@ CODEX = Cli(
     hand_over=HandOver(
         by_keys("-c", "mcp_servers"),
         leaves_alone=_replaces_servers,
-        allow=lambda server: ("-c", f'mcp_servers.{server}.default_tools_approval_mode="approve"'),
+        allow=_allow_server,
     ),
 )
