@@ -1,5 +1,6 @@
 """Extensions in process: nothing is imported before a yes, each failure is contained and named, names never clash."""
 
+import subprocess
 import sys
 
 import pytest
@@ -295,4 +296,51 @@ def test_those_of_a_project_count_once_a_person_trusts_it(extending, home, monke
     assert "pending" == extending.status("theirs").state
     extending.allow("theirs")
     with pytest.raises(ExtensionRefused):
+        extending.guard()
+
+
+def test_an_end_is_told_and_one_that_hangs_holds_up_nothing(extending):
+    extending.write(
+        "leaver", "def before_fork(self): pass\ndef on_unload(self): print('bye')", hooks=[*FORK, "on_unload"]
+    )
+    extending.write("stayer", "def before_fork(self): pass\ndef on_unload(self): time.sleep(60)", hooks=FORK)
+    extending.allow("leaver", "stayer")
+    extending.guard()
+
+    extending.engine.extensions.close()
+    assert "bye" in extending.log("leaver")
+    extending.guard()
+
+
+@pytest.mark.parametrize("end", ["os._exit(0)", "os.kill(os.getpid(), 9)"], ids=["exits", "is killed"])
+def test_one_that_ends_its_process_is_named_by_the_next_and_switched_off(extending, end):
+    extending.write("ender", f"def before_fork(self): {end}", hooks=FORK)
+    extending.allow("ender")
+    code = (
+        "from oulipoly_engine.facade.engine import Engine; from oulipoly_engine.extension_api import Session\n"
+        "from oulipoly_engine.errors import ExtensionRefused\n"
+        "try: Engine()._home.extensions.guard('before_fork', Session(), entry='')\n"
+        "except ExtensionRefused as error: print(error.message)\n"
+    )
+    said = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True).stdout
+        for _ in range(6)
+    ]
+
+    assert "the process ended while it was called" in "".join(said)
+    assert ("disabled", 3) == (extending.status("ender").state, extending.status("ender").standing.failures)
+    assert [] == [*extending.paths.extension_logs.glob("*.call")]
+
+
+def test_a_process_that_stays_calls_the_files_as_they_are_once_they_are_allowed(extending):
+    place = extending.write("shifty", "def before_fork(self): raise Refused('one')", hooks=FORK)
+    extending.allow("shifty")
+    with pytest.raises(ExtensionRefused, match="one"):
+        extending.guard()
+
+    text = (place / "extension.py").read_text().replace("one", "another")
+    (place / "extension.py").write_text(text)
+    extending.guard()
+    extending.allow("shifty")
+    with pytest.raises(ExtensionRefused, match="another"):
         extending.guard()

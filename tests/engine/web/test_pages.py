@@ -592,3 +592,29 @@ def test_a_line_with_a_slash_is_a_command_or_refused_and_two_slashes_send_one(br
     code = browser.engine.web.make_code("looks", ("view", "answer")).code
     looker.post("/pair", data={"code": code, "name": "looks"})
     assert {403} == {looker.post(place, data={"content": line}).status_code for line in ("/help", "/name x", "/fork")}
+
+
+def test_a_slash_command_of_an_extension_is_for_who_may_operate(browser, repository):
+    key = browser.begin("hello", repository)
+    live = browser.engine.live
+    live.wait(key, live.turns(key)[0].turn_id)
+    place = browser.engine.paths.extensions / "waver"
+    place.mkdir(parents=True)
+    commands = "[[commands]]\nname = 'wave'\n[[commands]]\nname = 'help'\n"
+    (place / "extension.toml").write_text(f"name = 'waver'\n{commands}")
+    functions = "{'wave': lambda words: f'waved at <{words}>', 'help': lambda words: 'helped'}"
+    code = f"class extension:\n    commands = {functions}\n"
+    (place / "extension.py").write_text(code)
+    browser.engine.extensions.allow(browser.engine.extensions.find("waver"))
+
+    def say(client, line):
+        answer = client.post(f"/sessions/{key}/messages", data={"content": line})
+        return answer.status_code, unescape(answer.text)
+
+    for line, words in (("/wave bob", "waved at <bob>"), ("/waver:help", "helped"), ("/help", "/waver:help")):
+        status, text = say(browser.client, line)
+        assert (200, True) == (status, words in text), text
+    looker = TestClient(browser.client.app, base_url="http://127.0.0.1", headers={"accept": "text/html"})
+    looker.post("/pair", data={"code": browser.engine.web.make_code("looks", ("view", "answer")).code, "name": "looks"})
+    assert 403 == say(looker, "/wave bob")[0]
+    browser.engine.extensions.close()

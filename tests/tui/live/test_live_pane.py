@@ -507,3 +507,25 @@ async def test_a_line_with_a_slash_is_a_command_or_refused_and_two_slashes_send_
         await reader.open(session.session_id)
         await reader.write("/fork")
         await reader.until(lambda: ReadOnly("run /fork").message in reader.said)
+
+
+async def test_a_slash_command_of_an_extension_is_offered_and_says_what_it_has_to_say(live):
+    async with live() as one:
+        place = one.world.config / "extensions" / "waver"
+        place.mkdir(parents=True)
+        command = "[[commands]]\nname = 'wave'\nsummary = 'wave at somebody'\n"
+        (place / "extension.toml").write_text(f"name = 'waver'\n{command}")
+        code = "class extension:\n    commands = {'wave': lambda who: f'waved at {who}'}\n"
+        (place / "extension.py").write_text(code)
+        engine = one.app.engine
+        engine.extensions.allow(engine.extensions.find("waver"))
+        await one.begin()
+        await one.write("hello")
+        await one.sees("✓ done", "● ready")
+
+        await one.press("slash", *"wav")
+        await one.sees("/wave", "wave at somebody")
+        await one.press("tab", *"bob", "enter")
+        await one.sees("waved at bob")
+        await one.press("escape")
+        engine.extensions.close()

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Lock, Thread, get_ident
@@ -20,7 +20,8 @@ from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.extension_api import PermissionDenied, Refused
-from oulipoly_engine.private_files import make_folder, open_private
+from oulipoly_engine.private_files import make_folder, open_private, write_private
+from oulipoly_engine.process.liveness import has_ended_mark, own_mark
 
 _LOG_LIMIT = 1 << 20  # bytes; then it begins anew
 _LONGEST_LINE = 4000  # characters of the log
@@ -99,11 +100,46 @@ class _Call:
         self.error: BaseException | None = None
 
 
+class CallMark:
+    """Files that tell which extension a process called when it ended: nothing else would name it.
+
+    One that ends its process by `os._exit`, crashes the interpreter or takes all memory leaves its mark behind.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
+        self._name = name
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Have the mark there while the block runs."""
+        path = self._folder / f"{self._name}.{os.getpid()}.call"
+        try:
+            with suppress(OSError):  # a full disk costs the mark alone
+                make_folder(self._folder)
+                write_private(path, own_mark().encode())
+            yield
+        finally:
+            with suppress(OSError):
+                path.unlink()
+
+    def count_left(self) -> int:
+        """Return how many processes have ended during a call, and forget them."""
+        count = 0
+        for path in self._folder.glob(f"{self._name}.*.call"):
+            with suppress(OSError, ValueError):  # another process was first
+                if has_ended_mark(path.read_text(encoding="ascii")):
+                    path.unlink()
+                    count += 1
+        return count
+
+
 class CallThread:
     """The thread in which one extension is called, one call at a time."""
 
-    def __init__(self, name: str, log: ExtensionLog) -> None:
+    def __init__(self, name: str, log: ExtensionLog, mark: CallMark) -> None:
         self.log = log
+        self._mark = mark
         self.is_stuck = False  # a call has not come back
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
         self._turn = Lock()  # who waits for another call to end has its whole time afterwards
@@ -113,7 +149,7 @@ class CallThread:
     def call(self, function: Callable[..., Any], *arguments: Any, limit_s: float) -> Any:  # noqa: ANN401 - its own
         """Return what a function returns. Raises CallFailed; CallDenied where it refuses or was denied something."""
         call = _Call(function, arguments)
-        with self._turn:
+        with self._turn, self._mark.hold():
             if self.is_stuck:
                 raise CallFailed("an earlier call has not come back")
             _route_output()
@@ -126,6 +162,8 @@ class CallThread:
             return call.result
         if isinstance(error, (Refused, PermissionDenied)):
             raise CallDenied(_describe(error)) from None
+        if isinstance(error, CallFailed):  # of one in a process of its own
+            raise CallFailed(redact_strictly(str(error))[:_LONGEST_REASON]) from None
         self.log.write("".join(traceback.format_exception(error)))
         raise CallFailed(_describe(error)) from None
 

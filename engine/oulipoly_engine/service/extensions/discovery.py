@@ -126,3 +126,13 @@ def mark_places(paths: Paths) -> tuple[object, ...]:
         with suppress(OSError):
             marks.append((str(folder), folder.stat().st_mtime_ns))
     return tuple(marks)
+
+
+def mark_files(installed: Installed) -> tuple[int, ...]:
+    """Return what changes when an extension's folder, manifest or code is written."""
+    place = Path(installed.place)
+    marks: list[int] = []
+    for path in (place, place / FILE, place / installed.manifest.entry.partition(":")[0]):
+        with suppress(OSError, ValueError):
+            marks.append(path.stat().st_mtime_ns)
+    return tuple(marks)
