@@ -124,9 +124,9 @@ class ExtensionSet:
 
     def list_skill_folders(self) -> tuple[Path, ...]:
         """Return the folders of skills that packages bring and that the settings name."""
+        from oulipoly_engine.config.packages_file import enabled_resources
         from oulipoly_engine.core.accounts.resource_lists import is_path
         from oulipoly_engine.paths import expand_user
-        from oulipoly_engine.service.packages.resources import enabled_resources
 
         settings = self._read_settings()
         if not settings.extensions_enabled:
