@@ -222,7 +222,7 @@ def _detail_lines(details: Details) -> Iterator[str]:
     for name, version in installed.dependencies.items():
         yield f"  wants   {plain(name)} {plain(version)}, which is not installed by this"
     for each in installed.previous:
-        yield f"  before  {plain(each.version)}, until {installed.installed_at}"
+        yield f"  before  {plain(each.version)}, which `pkg rollback --to` brings back"
     yield f"  {len(details.content.files)} files, {size_text(sum(file.size for file in details.content.files))}"
     for path in details.damaged[:_SHOWN]:
         yield f"  {plain(path)} is not what was installed: install the package again"

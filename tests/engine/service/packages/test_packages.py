@@ -1,5 +1,6 @@
 """Packages: installed, listed, compared, updated, rolled back, uninstalled; and mended where files were changed."""
 
+import errno
 import json
 import os
 import subprocess
@@ -10,8 +11,10 @@ import pytest
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.config.app_file import read_themes
 from oulipoly_engine.core.packages.refusals import PackageMissing, PackageRefused
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, RunnerError
 from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.service.packages.contents import delete
+from oulipoly_engine.service.packages.packages import Packages
 
 
 def test_package_is_listed_with_what_it_brings_and_lies_in_the_folder_of_its_name(machine, capfd):
@@ -284,3 +287,37 @@ def test_too_large_an_extension_is_listed_and_not_used(machine):
     machine.install(root)
 
     assert ["hello"] == [each.name for each in machine.packages.enabled("extensions")]
+
+
+def test_what_is_installed_already_stays_as_it_is(machine):
+    machine.install(machine.kit())
+    lock = (machine.root / "packages-lock.json").read_bytes()
+
+    assert machine.update("foo-oxi-tools").is_same
+
+    assert lock == (machine.root / "packages-lock.json").read_bytes()
+
+
+@pytest.mark.parametrize("step", ["keep", "put_in_place", "restore", "_tidy"])
+def test_step_that_fails_leaves_the_old_package_or_the_new_one_and_nothing_to_settle(machine, monkeypatch, step):
+    for version in "12":
+        machine.install(machine.kit(version))
+    earlier = machine.packages.lock().packages["foo-oxi-tools"].previous[0]
+    delete(machine.root / earlier.digest)
+    machine.kit("3")
+    with monkeypatch.context() as patched:
+        patched.setattr(Packages, step, fail)
+        change = machine.packages.roll_back if step == "restore" else machine.update
+        with pytest.raises(RunnerError, match="No space"):
+            change("foo-oxi-tools")
+
+    expected = "3" if step == "_tidy" else "2"
+    assert expected == machine.packages.lock().packages["foo-oxi-tools"].version
+    assert () == machine.packages.details("foo-oxi-tools").damaged
+    settled = machine.packages.settle()
+    assert (["finished"] if step == "_tidy" else []) == [sentence.split()[-1] for sentence in settled]
+    assert [] == machine.leftovers()
+
+
+def fail(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
