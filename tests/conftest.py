@@ -214,30 +214,31 @@ def _own_home(tmp_path):
     """Give a test a home of its own, and see to it that the environment is as it was when the test is over."""
     home = tmp_path / "home"
     home.mkdir()
-    outer = dict(os.environ)
+    # As bytes: `os.environ` decodes each of fifty variables again at each look, which took half of what pytest does.
+    variables = os.environ._data
+    outer = variables.copy()
     for name in outer:
-        if name.startswith(("XDG_", "OULIPOLY_", "DEMO_")):
-            del os.environ[name]
+        if name.startswith((b"XDG_", b"OULIPOLY_", b"DEMO_")):
+            del os.environb[name]
     os.environ |= {"HOME": str(home), "PYTHONPATH": SOURCES}
-    before = dict(os.environ)
-    paths = from_environment()
+    before = variables.copy()
+    paths = from_environment({"HOME": str(home)})
     yield
-    after = dict(os.environ)
-    changed = {name for name, _ in before.items() ^ after.items()}
+    after = variables.copy()
     for name in after.keys() - outer.keys():
-        del os.environ[name]
-    os.environ |= outer.items() - after.items()
+        del os.environb[name]
+    for name, value in outer.items() - after.items():
+        os.environb[name] = value
     for runtime in filter(is_stand_in, (paths.runtime, paths.live_runtime)):  # of this home alone, below /tmp
         shutil.rmtree(runtime, ignore_errors=True)
-    assert not changed - {"PYTEST_CURRENT_TEST"}
+    assert not {name for name, _ in before.items() ^ after.items()} - {b"PYTEST_CURRENT_TEST"}
 
 
 @pytest.fixture(autouse=True)
 def _no_child_left():
     yield
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
-    if children.exists():
-        assert children.read_text().split() == []
+    with suppress(FileNotFoundError), open(f"/proc/self/task/{os.getpid()}/children") as children:  # noqa: PTH123
+        assert children.read().split() == []
 
 
 @pytest.fixture
