@@ -101,6 +101,7 @@ class LiveConnections(LiveRequests):
             extensions=self._home.extensions.order,
             retry=self._retry_policy(),
         )
+        self._home.settle_telemetry(store, is_on=files.settings().telemetry)
         cli = catalogue.clis.get(runtime.id)
         last = self._last_number(session.session_id)
         host = launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)
