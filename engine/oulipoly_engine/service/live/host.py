@@ -411,21 +411,26 @@ class Host:
         def go_on(outcome: HookAnswer) -> None:
             if outcome.answer:
                 self.turns.note(Notice(outcome.answer, "info", "extension"))
+            is_here = seat in self._clients.values()
             if outcome.error:
                 seat.answer(Answer(frame.number, error={**outcome.error}))
-            else:
+            elif is_here or "text" in frame.data:  # a message that was sent is taken; nobody would end a compaction
                 text = {"text": outcome.text} if "text" in frame.data else {}
                 self._take_order(OrderFrame(frame.number, frame.verb, frame.data | text), seat)
-            if seat in self._clients.values():
+            if is_here:
                 self._watch(seat)
 
         hooks.ask(GUARDED_ORDERS[frame.verb], frame.data, go_on)
         return True
 
     def _settle_hooks(self) -> None:
-        if self._hooks is not None and self._hooks.settle():
-            while self._hooks.notes:
-                self.turns.note(Notice(self._hooks.notes.popleft(), "warning", "extension"))
+        if self._hooks is None:
+            return
+        has_news = self._hooks.settle()
+        while self._hooks.notes:
+            has_news = True
+            self.turns.note(Notice(self._hooks.notes.popleft(), "warning", "extension"))
+        if has_news:
             self._pump()
 
     def _replay(self, follow: Follow, seat: ClientSeat) -> None:
