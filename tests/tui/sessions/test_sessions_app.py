@@ -281,7 +281,7 @@ async def test_what_could_not_be_taken_back_now_can_be_later(talks, listed, sett
         await settled(pilot, lambda: app.frame.find("sessions").undos.steps)
         with leases.hold(FIRST, "eve"):
             await pilot.press("u")
-            await settled(pilot, lambda: any("is held until" in str(one) for one in app.toasts.failures))
+            await settled(pilot, lambda: any("is held until" in one.message for one in app._notifications))
             await settled(pilot, lambda: app.frame.find("sessions").undos.steps)
         await pilot.press("u")
         await settled(pilot, lambda: before == first.path.read_bytes())
