@@ -56,6 +56,14 @@ class Capabilities(Record):
         return self.command_approvals or self.file_change_approvals
 
 
+class Server(Record):
+    """An MCP server that the CLI starts for the session."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
 class Opening(Record):
     """How a session is opened."""
 
@@ -71,6 +79,7 @@ class Opening(Record):
     never_asks: bool = False  # codex: what its sandbox does not allow just fails
     start_words: tuple[str, ...] = ()  # of ACP and plain: what makes the CLI speak so, `--acp` for example
     args: tuple[str, ...] = ()  # the user's own, checked by `core.live.launch.arguments`
+    servers: tuple[Server, ...] = ()  # for drivers that take them
     marker: str = ""  # of the plain driver: the line that ends a turn
     startup_s: float = 30.0  # to `SessionOpened`
     request_s: float = 120.0  # that the CLI may take to answer an order
@@ -111,6 +120,7 @@ class Driver(ABC):
     names_turns: ClassVar[bool] = False  # `TurnStarted` comes with the CLI's own id, once it works on the turn
     cuts_at_answers: ClassVar[bool] = False  # a fork ends at any message of the agent, by its id in the transcript
     says_steers_again: ClassVar[bool] = False  # a message for the running turn, once the turn has read it
+    takes_servers: ClassVar[bool] = False  # of `Opening.servers`; else they are among the user's arguments
     longest_line: ClassVar[int] = 64 << 20  # bytes; a longer one is reported and left out (contract, B.10)
 
     def __init__(self, opening: Opening) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.checks import Checks
     from oulipoly_engine.facade.configuration import Configuration
     from oulipoly_engine.facade.extensions.extensions import Extensions
+    from oulipoly_engine.facade.extensions.serving import Serving
     from oulipoly_engine.facade.live.runtimes import Runtimes
     from oulipoly_engine.facade.live.sessions import LiveSessions
     from oulipoly_engine.facade.live.slash import SlashCommands
@@ -282,6 +283,13 @@ class Engine:
         from oulipoly_engine.facade.web.grants import Grants
 
         return Grants(self._home, self.web, self.live)
+
+    @made_once
+    def serving(self) -> Serving:
+        """Return what CLIs start as their MCP servers."""
+        from oulipoly_engine.facade.extensions.serving import Serving
+
+        return Serving(self._home)
 
     @made_once
     def terminals(self) -> Terminals:

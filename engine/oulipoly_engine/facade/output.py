@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from oulipoly_engine.core.text.control_characters import escape_json, visible_line, visible_text
 from oulipoly_engine.errors import OutputFailed
@@ -26,6 +26,19 @@ def widen() -> None:
     """Give stdout room for a megabyte if it is a pipe: every switch to its reader costs more than the copying."""
     with contextlib.suppress(OSError, AttributeError):
         fcntl.fcntl(STDOUT, fcntl.F_SETPIPE_SZ, _WIDE)
+
+
+def take_stdout() -> Callable[[bytes], None]:
+    """Return what writes to our stdout; whatever else is written there from now on, by children too, goes to stderr."""
+    descriptor = os.dup(STDOUT)
+    os.dup2(2, STDOUT)
+
+    def write(data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+
+    return write
 
 
 def write_bytes(data: bytes | memoryview) -> None:

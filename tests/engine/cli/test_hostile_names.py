@@ -100,6 +100,7 @@ TOP_LEVEL = {
     "ext enable": [[LINES], ["--allow", "hostile"]],
     "ext grants": [[], ["--json"]],
     "ext list": [[], ["--json"]],
+    "ext serve": [[], [LINES]],
     "grants list": [[], ["--json"], [LINES]],
     "grants revoke": [["d2"], ["d3", "--json"], [LINES]],
     "serve": [["--host", LINES], ["--port", LINES], ["--allow-host", LINES], [LINES]],

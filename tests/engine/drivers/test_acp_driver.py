@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oulipoly_engine.core.live import events
 from oulipoly_engine.drivers.acp import AcpDriver
-from oulipoly_engine.drivers.base import NotSupported, Opening, Resolution
+from oulipoly_engine.drivers.base import NotSupported, Opening, Resolution, Server
 
 # Examples of nested JSON take their time on a busy machine.
 UNHURRIED = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
@@ -488,3 +488,11 @@ def test_a_probe_leaves_no_session_where_the_agent_offers_that(offered, methods)
     assert all({"sessionId": "s"} == one["params"] for one in asked)
     assert bool(opened_before) == (not methods)
     assert [events.SessionOpened] == [type(one) for one in agent.events]
+
+
+def test_session_is_opened_with_the_servers_that_are_handed_over():
+    agent = Agent(servers=(Server("agents", ("/bin/agents", "ext", "serve"), {"HOME": "/h"}),))
+
+    (server,) = agent.opening[0]["params"]["mcpServers"]
+    assert ("agents", "/bin/agents", ["ext", "serve"]) == (server["name"], server["command"], server["args"])
+    assert [{"name": "HOME", "value": "/h"}] == server["env"]

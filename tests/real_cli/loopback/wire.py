@@ -35,6 +35,7 @@ class ToolCall(Record):
     name: str  # empty: whichever runs a command in a shell
     arguments: dict = field(default_factory=dict)
     text: str | None = None  # in place of arguments, of tools that take a text
+    namespace: str = ""  # where Codex has the tools of an MCP server
 
 
 class Refusal(Record):
@@ -182,7 +183,8 @@ def responses_events(text: str, wanted: ToolCall | None, body: dict) -> Iterator
 def _function_call(body: dict, wanted: ToolCall) -> dict:
     """Return a tool's name and arguments; of a nameless one those of whichever shell tool this codex offers."""
     if wanted.name:
-        return {"name": wanted.name, "arguments": json.dumps(wanted.arguments)}
+        place = {"namespace": wanted.namespace} if wanted.namespace else {}
+        return {"name": wanted.name, "arguments": json.dumps(wanted.arguments), **place}
     command = wanted.arguments["command"]
     offered = {tool.get("name"): tool.get("parameters", {}).get("properties", {}) for tool in body["tools"]}
     name = next(name for name in ("exec_command", "shell_command", "shell") if name in offered)

@@ -115,6 +115,7 @@ SUBCOMMANDS = (  # in each section the most used first
     *_verbs("device list pair link confirm revoke", "web.device"),
     *_verbs("grants list revoke", "web.grants"),
     *_verbs("ext list enable disable grants", "extensions.ext"),
+    *_verbs("ext serve", "extensions.serve"),
     #
     Subcommand("terminal new", "terminals", older=("terminal",)),
     Subcommand("terminal list", "terminals", older=("terminals",)),

@@ -11,13 +11,10 @@ from oulipoly_engine.facade import diagnostics
 if TYPE_CHECKING:
     from oulipoly_engine.facade.extensions.extensions import ExtensionStatus
 
-_NO_SANDBOX = "Python in this program is not a sandbox: say yes to code alone that you would run yourself."
-
 
 def ask(questions: Questions, status: ExtensionStatus) -> bool:
     """Ask whoever sits at the terminal for what an extension wants, and return whether that is a yes."""
     for line in status.question.splitlines():
         diagnostics.note(plain(line))
-    diagnostics.note(_NO_SANDBOX)
     questions.drop_typed_ahead()
     return questions.confirm("Allow it?")

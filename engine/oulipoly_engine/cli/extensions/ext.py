@@ -52,6 +52,9 @@ def _list(context: Context, options: Namespace) -> int:
     rows = [("extension", "state", "from", "may", "hooks, commands, tools", "starts in", "lies in")]
     output.write_lines(table([*rows, *(_row(each) for each in statuses)]))
     for status in statuses:
+        diagnostics.note(f"{plain(status.installed.name)} {status.reach}")
+        if status.obstacle:
+            diagnostics.note(f"{plain(status.installed.name)} cannot be started: {status.obstacle}")
         reason = status.reason or status.standing.last_failure
         if reason:
             diagnostics.note(f"{plain(status.installed.name)}: {plain(reason)}")

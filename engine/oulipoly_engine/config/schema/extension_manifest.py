@@ -53,7 +53,11 @@ class ManifestTable(Table):
     )
     entry: str = Field(ENTRY, description="`file.py:factory` below its folder.")
     tier: Annotated[str, OneOf("in-process", "process")] = Field("in-process", description="Where its code runs.")
-    command: list[str] = Field([], max_length=_MOST, description="Of tier `process`: the program and its arguments.")
+    command: list[str] = Field(
+        [],
+        max_length=_MOST,
+        description="Of tier `process`: its program; else Python runs `entry`.",
+    )
     config_schema: dict[str, Any] = Field({}, description="JSON Schema of its settings.")
     hooks: list[Annotated[str, OneOf(*HOOKS)]] = Field([], description="What it hooks into.")
     tools: list[ToolTable] = Field([], max_length=_MOST, description="Tools that CLIs get.")
@@ -62,9 +66,9 @@ class ManifestTable(Table):
     mcp_servers: list[McpServerTable] = Field([], max_length=_MOST, description="MCP servers that CLIs get.")
 
     def refusals(self) -> Iterator[Fault]:
-        """Refuse what leads out of its folder, and a process without a program."""
-        if self.tier == "process" and not self.command:
-            yield Fault(("command",), "tier `process` needs a `command`", 'write command = ["PROGRAM"]')
+        """Refuse what leads out of its folder, and a program that would never run."""
+        if self.command and self.tier != "process":
+            yield Fault(("command",), "only tier `process` has a `command`", 'write tier = "process"')
         for index, folder in enumerate(self.skills):
             if folder.startswith("/") or ".." in folder.split("/"):
                 yield Fault(("skills", index), f"{folder!r} is not below its folder", "name a folder below it")

@@ -119,5 +119,6 @@ COMMANDS = (
         ("switch off plugin", "remove plugin"),
     ),
     reads("ext grants", "rights of extensions", "list what extensions are allowed"),
+    writes("ext serve", "serve extensions", "offer tools and skills of extensions to a CLI, which starts this itself"),
     writes("ext run", "run extension's command", "run a slash command of an extension", scope="operate"),
 )

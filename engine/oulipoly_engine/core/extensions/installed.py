@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from oulipoly_engine.core.extensions.manifest import Manifest, Permission
+from oulipoly_engine.core.extensions.manifest import Manifest, Permission, Tier
 from oulipoly_engine.core.extensions.states import MOST_FAILURES, State
 from oulipoly_engine.records import Record, replace
 
@@ -18,6 +18,7 @@ Source = Literal["option", "user", "installed", "package", "project"]
 ORDER: Sequence[Source] = ("option", "user", "installed", "package", "project")  # who keeps a name that several have
 SUBJECT_PREFIX = "extension:"  # in the book of grants
 RUN = "run"  # the right to be imported at all, beside those of `Permission`
+_RUNS_CONFINED = "run its code in a sandbox, which shows it none of your files"
 _RUNS = "run its code in this program, where nothing keeps it from what you can do yourself"
 
 
@@ -83,9 +84,11 @@ def missing_rights(extension: Installed, standing: Standing) -> tuple[str, ...]:
     return tuple(right for right in extension.rights if right not in standing.granted)
 
 
-def describe_right(right: str) -> str:
+def describe_right(right: str, tier: Tier = "in-process") -> str:
     """Return what a right allows, for people."""
-    return _RUNS if right == RUN else Permission(right).right
+    if right != RUN:
+        return Permission(right).right
+    return _RUNS if tier == "in-process" else _RUNS_CONFINED
 
 
 def settle_names(extensions: Iterable[Installed]) -> tuple[Installed, ...]:

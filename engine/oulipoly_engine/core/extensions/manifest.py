@@ -75,7 +75,7 @@ class Manifest(Record):
     permissions: tuple[Permission, ...] = ()
     entry: str = ENTRY  # `module:factory` or `file.py:factory`
     tier: Tier = "in-process"
-    command: tuple[str, ...] = ()  # argv of tier `process`
+    command: tuple[str, ...] = ()  # argv of tier `process`; empty: our Python runs `entry`
     config_schema: Mapping[str, Any] = {}  # JSON Schema; empty: it has no settings
     hooks: tuple[str, ...] = ()  # of `hooks.HOOKS`
     tools: tuple[Tool, ...] = ()

@@ -168,6 +168,11 @@ def says_the_same(entry: Mapping[str, Any], present: object, form: McpForm) -> b
     return has_rest and replace(new, rest={}) == replace(old, rest={})
 
 
+def expand(text: str, variables: Mapping[str, str]) -> str:
+    """Return a text with what `${NAME}` in it stands for; one that is not set stands for nothing."""
+    return _REFERENCE.sub(lambda reference: variables.get(reference[1], ""), text)
+
+
 class _Reader:
     """Takes fields out of an entry and notes which keys it knows."""
 

@@ -55,6 +55,7 @@ class AcpDriver(Driver):
     """Our side of one process."""
 
     kind = "acp"
+    takes_servers = True
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)

@@ -87,7 +87,7 @@ class Handshake:
         )
 
     def _open_session(self) -> None:
-        params: dict[str, Json] = {"cwd": self.opening.cwd, "mcpServers": []}
+        params: dict[str, Json] = {"cwd": self.opening.cwd, "mcpServers": self._servers()}
         if not self.opening.resume:
             self._endpoint.request("session/new", params, self._session_opened, _STARTUP_S)
             return
@@ -100,6 +100,17 @@ class Handshake:
             self._load(params)
         else:
             self._give_up(failures.THREAD_LOST, f"{self.name} cannot go on with an earlier session")
+
+    def _servers(self) -> list[Json]:
+        return [
+            {
+                "name": server.name,
+                "command": server.command[0],
+                "args": list(server.command[1:]),
+                "env": [{"name": name, "value": value} for name, value in server.environment.items()],
+            }
+            for server in self.opening.servers
+        ]
 
     def _offers_session(self, name: str) -> bool:
         told = mapping(self._agent.get("agentCapabilities"))
@@ -116,7 +127,7 @@ class Handshake:
     def _session_resumed(self, result: Json, failure: Failure | None) -> None:
         """Load a session that cannot be resumed: qwen 0.15.10 offers `session/resume` and does not have it."""
         if failure is not None and failure.kind == "native" and self._can_load:
-            self._load({"cwd": self.opening.cwd, "mcpServers": [], "sessionId": self.opening.resume})
+            self._load({"cwd": self.opening.cwd, "mcpServers": self._servers(), "sessionId": self.opening.resume})
             return
         self._session_opened(result, failure)
 

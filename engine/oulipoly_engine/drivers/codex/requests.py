@@ -2,7 +2,8 @@
 
 Source: codex 0.169, seen 2026-11. A wrong word as an answer is not reported, the tool call just fails: so only words
 that were tried are sent. For the same reason the older `execCommandApproval` and `applyPatchApproval`, and the
-permissions and elicitations that were never seen, are not answered but refused, and shown.
+permissions and the elicitations of MCP servers themselves, which were never seen, are not answered but refused, and
+shown. Of elicitations codex's own question whether a tool of an MCP server may be called is known.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from oulipoly_engine.records import Record
 
 _COMMAND = "item/commandExecution/requestApproval"
 _FILES = "item/fileChange/requestApproval"
+_TOOL = "mcpServer/elicitation/request"
+_TOOL_KIND = "mcp_tool_call"
 _INPUT = ("item/tool/requestUserInput", "tool/requestUserInput", "userInput/request")
 _WORDS: Mapping[Decision, str] = {
     "approve": "accept",
@@ -34,6 +37,8 @@ _WORDS: Mapping[Decision, str] = {
     "expire": "cancel",
 }
 
+_TOOL_WORDS: Mapping[Decision, str] = {**_WORDS, "approve_for_session": "accept"}
+
 
 class OpenRequest(Record):
     """A request of codex that waits for a person."""
@@ -43,6 +48,7 @@ class OpenRequest(Record):
     prompt: Prompt
     thread_id: str = ""
     turn_id: str = ""
+    is_tool: bool = False  # of an MCP server
 
 
 def native_id_of(identity: int | str) -> str:
@@ -57,6 +63,8 @@ def decode_request(request: ServerRequest, changes: Mapping[str, tuple[FileChang
         kind, prompt = "command_approval", _command_prompt(params)
     elif request.method == _FILES:
         kind, prompt = "file_change_approval", _files_prompt(params, changes)
+    elif request.method == _TOOL and fields.text(fields.mapping(params, "_meta"), "codex_approval_kind") == _TOOL_KIND:
+        return OpenRequest(request.id, "permission_approval", _tool_prompt(params), *_ids(params), is_tool=True)
     elif request.method in _INPUT:
         kind, prompt = "user_input", _input_prompt(params)
     else:
@@ -66,6 +74,9 @@ def decode_request(request: ServerRequest, changes: Mapping[str, tuple[FileChang
 
 def reply_to(request: OpenRequest, resolution: Resolution) -> dict[str, Any]:
     """Return the result that answers a request; a question that is not answered gets no answers."""
+    if request.is_tool:
+        persist = {"persist": "session"} if resolution.decision == "approve_for_session" else None
+        return {"action": _TOOL_WORDS[resolution.decision], "content": {}, "_meta": persist}
     if request.kind != "user_input":
         return {"decision": _WORDS[resolution.decision]}
     given = resolution.answers if resolution.decision == "answer" else {}
@@ -90,6 +101,18 @@ def _command_prompt(params: Mapping[str, Json]) -> Prompt:
         reason=fields.text(params, "reason"),
         reach="this very command, as long as this process of codex runs",
         item_id=fields.text(params, "itemId"),
+    )
+
+
+def _tool_prompt(params: Mapping[str, Json]) -> Prompt:
+    about = fields.mapping(params, "_meta")
+    name = f"{fields.text(params, 'serverName')} {fields.text(about, 'tool_name')}"
+    arguments = fields.mapping(about, "tool_params")
+    return Prompt(
+        title=items.one_line(name),
+        command=msgspec.json.encode(arguments).decode() if arguments else "",
+        reason=fields.text(about, "tool_description"),
+        reach="every use of this tool, as long as this process of codex runs",
     )
 
 

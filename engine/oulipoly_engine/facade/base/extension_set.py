@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +20,11 @@ from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, Ext
 
 if TYPE_CHECKING:
     from oulipoly_engine.config.base.problem import Problem
-    from oulipoly_engine.core.accounts.accounts import Settings
+    from oulipoly_engine.core.accounts.accounts import Account, Settings
     from oulipoly_engine.service.extensions.extensions import Extensions
+    from oulipoly_engine.service.extensions.handover import HandOver
+    from oulipoly_engine.service.extensions.offer import Active
+    from oulipoly_engine.service.extensions.processes import Confinement
     from oulipoly_engine.store.base.db import Store
 
 _OF_HOSTS = {*GUARDED_ORDERS.values(), "before_tool", *OBSERVERS}  # hooks that a session's own process calls
@@ -37,12 +40,14 @@ class ExtensionSet:
         paths: Paths,
         clock: Clock,
         read_settings: Callable[[], Settings],
+        read_accounts: Callable[[], Iterable[Account]],
         lend_store: Callable[[], AbstractContextManager[Store]],
         note: Callable[[str], object],
     ) -> None:
         self._paths = paths
         self._clock = clock
         self._read_settings = read_settings
+        self._read_accounts = read_accounts
         self._lend_store = lend_store
         self._note = note
         self._discovered: tuple[object, tuple[Installed, ...]] | None = None
@@ -50,8 +55,8 @@ class ExtensionSet:
     def discover(self) -> tuple[Installed, ...]:
         """Return all that are there, read anew, whether they are switched on or not."""
         from oulipoly_engine.config.layers import mark_project
+        from oulipoly_engine.config.packages_file import enabled_resources
         from oulipoly_engine.service.extensions.discovery import Places, discover
-        from oulipoly_engine.service.packages.resources import enabled_resources
 
         project = mark_project(self._paths)
         entries = self._read_settings().extensions
@@ -108,6 +113,40 @@ class ExtensionSet:
             self._discovered = known
         return tuple(each for each in known[1] if is_on(each.name, settings))
 
+    def list_active(self) -> tuple[Active, ...]:
+        """Return those that may run, with what is known of each."""
+        from oulipoly_engine.service.extensions.offer import Active
+        from oulipoly_engine.store.extensions import extensions as records
+
+        with self._lend_store() as store:
+            extensions = [Active(each, records.read(store, each)) for each in self.list_on()]
+        return tuple(each for each in extensions if find_state(each.installed, each.standing) == "active")
+
+    def list_skill_folders(self) -> tuple[Path, ...]:
+        """Return the folders of skills that packages bring and that the settings name."""
+        from oulipoly_engine.config.packages_file import enabled_resources
+        from oulipoly_engine.core.accounts.resource_lists import is_path
+        from oulipoly_engine.paths import expand_user
+
+        settings = self._read_settings()
+        if not settings.extensions_enabled:
+            return ()
+        named = (expand_user(entry) for entry in settings.skills if is_path(entry))
+        packages = enabled_resources(self._paths.packages, "skills", settings.skills)
+        return (*named, *(resource.path for resource in packages))
+
+    def make_hand_over(self) -> HandOver | None:
+        """Return what CLIs get that are started; None: nothing."""
+        from oulipoly_engine.process.command import inherited_environment
+        from oulipoly_engine.service.extensions.handover import HandOver
+        from oulipoly_engine.service.extensions.offer import list_skills, make_servers
+
+        options = [word for path in self._paths.above.extensions for word in ("--extension", str(path))]
+        active = self.list_active()
+        has_skills = bool(list_skills(active, self.list_skill_folders()))
+        servers = make_servers(active, self._paths, inherited_environment(), options, has_skills=has_skills)
+        return HandOver(servers, self._paths.home) if servers else None
+
     @property
     def order(self) -> ExtensionOrder:
         """Return what the host of a live session gets: the extensions that have something to do there."""
@@ -122,12 +161,29 @@ class ExtensionSet:
             str(self._paths.extension_settings),
             tuple(map(str, self._protected)),
             (str(paths.config), str(paths.data), str(paths.home), str(paths.cache or "")),
+            tuple(map(str, self._list_hidden(installed))),
         )
 
     @property
     def _protected(self) -> tuple[Path, ...]:
         folders = (self._paths.config, self._paths.data, self._paths.cache)
         return tuple(folder.resolve() for folder in folders if folder is not None)
+
+    def _list_hidden(self, installed: Iterable[Installed]) -> tuple[Path, ...]:
+        """Return what those in sandboxes never see of the home."""
+        if not any(each.manifest.tier == "process" for each in installed):
+            return ()
+        from oulipoly_engine.process.command import inherited_environment
+        from oulipoly_engine.service.extensions.processes import list_hidden
+
+        return list_hidden(self._read_accounts(), self._paths.home, inherited_environment())
+
+    @property
+    def confinement(self) -> Confinement:
+        """Return what the sandboxes of all extensions have in common."""
+        from oulipoly_engine.service.extensions.processes import Confinement
+
+        return Confinement(self._paths.home, (*self._protected, *self._list_hidden(self.list_on())))
 
     @cached_property
     def running(self) -> Extensions:
@@ -143,6 +199,8 @@ class ExtensionSet:
             self._protected,
             self._note,
             self._publish,
+            self._paths.home,
+            self._list_hidden(self.list_on()),
         )
         return Extensions(self.list_on, surroundings)
 

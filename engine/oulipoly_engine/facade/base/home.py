@@ -28,9 +28,11 @@ from oulipoly_engine.records import Record, field, replace
 if TYPE_CHECKING:
     from oulipoly_engine.config.base.app_settings import AppSettings, ThemeFile
     from oulipoly_engine.config.base.problem import Fault, Problem
+    from oulipoly_engine.core.accounts.accounts import Settings
     from oulipoly_engine.facade.base.extension_set import ExtensionSet
     from oulipoly_engine.facade.base.files import CheckedFiles, Files
     from oulipoly_engine.service.accounts.configuration import Configured, Fingerprint, Places
+    from oulipoly_engine.service.extensions.handover import HandOver
     from oulipoly_engine.service.following.notices import Notices
     from oulipoly_engine.store.base.db import Store
 
@@ -39,6 +41,7 @@ T = TypeVar("T")
 # From app.toml's settings and the themes to (file below the configuration's folder, what is wrong in it).
 FindAppFaults = Callable[["AppSettings", "Sequence[ThemeFile]"], "Iterable[tuple[str, Fault]]"]
 
+_PACKAGES_LOCK = "packages-lock.json"  # `core.packages.lock.FILE`, which is not imported for a look
 _READ_ONLY = "Warning: {}. It is only read for now: what is new is neither read nor kept"
 
 # ruff: noqa: PLC0415 - the configuration and SQLite cost 60 ms, and half of the commands need only one of them
@@ -121,7 +124,26 @@ class Home:
         """Return which extensions there are, and those of this process."""
         from oulipoly_engine.facade.base.extension_set import ExtensionSet
 
-        return ExtensionSet(self.paths, self.clock, lambda: self.quiet_files.settings(), self.lend_store, self.note)
+        return ExtensionSet(
+            self.paths,
+            self.clock,
+            lambda: self.quiet_files.settings(),
+            lambda: self.quiet_files.accounts().values(),
+            self.lend_store,
+            self.note,
+        )
+
+    def hand_over(self, store: Store, settings: Settings) -> HandOver | None:
+        """Return what extensions and skills give to CLIs that are started; None: nothing.
+
+        Where nobody has allowed an extension anything, named a skill or installed a package, no module is loaded.
+        """
+        from oulipoly_engine.store.quota.controls import lets_extensions_run
+
+        has_packages = (self.paths.packages / _PACKAGES_LOCK).exists()
+        if self.paths.above.extensions or has_packages or settings.skills or lets_extensions_run(store):
+            return self.extensions.make_hand_over()
+        return None
 
     @made_once
     def notices(self) -> Notices:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.events import Listeners
     from oulipoly_engine.service.archive.archive import Archive
     from oulipoly_engine.service.archive.keeper import ArchiveKeeper
+    from oulipoly_engine.service.extensions.handover import HandOver
     from oulipoly_engine.service.interactive.interactive import Launcher
     from oulipoly_engine.service.ledger.files import Source
     from oulipoly_engine.service.ledger.ledger import Ledger
@@ -244,6 +245,7 @@ class Wiring(Record):
         face: Face,
         freshness: Freshness,
         ask: Callable[[str], str] | None,
+        hand_over: HandOver | None,
     ) -> Invoker:
         """Return what runs one-shots. ask: sends a prompt to the diagnostics model; None: there is none."""
         from oulipoly_engine.service.runs.invoke import Invoker
@@ -257,6 +259,7 @@ class Wiring(Record):
             clock=self.clock,
             face=face,
             freshness=freshness,
+            hand_over=hand_over,
         )
 
     def resumer(
@@ -303,8 +306,19 @@ class Wiring(Record):
         *,
         note: Note = ignore,
         is_shown: bool,
+        hand_over: HandOver | None = None,
     ) -> Launcher:
         """Return what starts interactive runs. is_shown: as for a resumer."""
         from oulipoly_engine.service.interactive.interactive import Launcher
 
-        return Launcher(store, accounts, settings, self.paths, self.clock, note, is_shown=is_shown, freshness=freshness)
+        return Launcher(
+            store,
+            accounts,
+            settings,
+            self.paths,
+            self.clock,
+            note,
+            is_shown=is_shown,
+            freshness=freshness,
+            hand_over=hand_over,
+        )

@@ -14,6 +14,7 @@ from oulipoly_engine.core.extensions.installed import (
     list_clashes,
     missing_rights,
 )
+from oulipoly_engine.core.extensions.sandbox import UNCONFINED, describe_reach
 from oulipoly_engine.core.extensions.states import MOST_FAILURES, State
 from oulipoly_engine.core.live.events import Prompt, RequestKind
 from oulipoly_engine.core.live.sessions import LiveRequest
@@ -24,6 +25,8 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.store.extensions import extensions as records
 from oulipoly_engine.store.grants import grants
 from oulipoly_engine.store.live import live_requests
+
+_NO_SANDBOX = "Python in this program is not a sandbox: say yes to code alone that you would run yourself."
 
 
 class ExtensionStatus(Record):
@@ -63,8 +66,26 @@ class ExtensionStatus(Record):
         manifest = self.installed.manifest
         about = f": {manifest.description}" if manifest.description else ""
         lines = [f"The extension {self.installed.name} {manifest.version}{about} ({self.installed.place}) asks to:"]
-        lines += [f"  {describe_right(right)}" for right in self.missing]
-        return "\n".join(lines)
+        lines += [f"  {describe_right(right, manifest.tier)}" for right in self.missing]
+        asked = frozenset(map(str, manifest.permissions))
+        sandbox = describe_reach(asked) if manifest.tier == "process" else _NO_SANDBOX
+        return "\n".join((*lines, sandbox))
+
+    @property
+    def reach(self) -> str:
+        """Return in a line what it can do now."""
+        if self.installed.manifest.tier == "process":
+            return describe_reach(self.standing.granted)
+        return UNCONFINED
+
+    @property
+    def obstacle(self) -> str:
+        """Return why its program cannot be started on this computer; empty: it can."""
+        if self.installed.manifest.tier != "process":
+            return ""
+        from oulipoly_engine.service.extensions.processes import find_obstacle  # noqa: PLC0415 - few have a program
+
+        return find_obstacle()
 
 
 class Extensions:
@@ -113,7 +134,7 @@ class Extensions:
         installed = status.installed
         asker = installed.subject
         native_id = _describe_rights(status)
-        rights = "; ".join(describe_right(right) for right in status.missing)
+        rights = "; ".join(describe_right(right, status.installed.manifest.tier) for right in status.missing)
         manifest = installed.manifest
         prompt = Prompt(
             f"extension {installed.name} {manifest.version} asks to {rights}"[:500],
@@ -206,6 +227,7 @@ def status_document(status: ExtensionStatus) -> dict[str, Any]:
         "source": installed.source,
         "path": installed.place or None,
         "digest": installed.digest or None,
+        "reach": status.reach,
         "permissions": [{"name": str(each), "granted": each in standing.granted} for each in manifest.permissions],
         "hooks": list(manifest.hooks),
         "tools": [f"{installed.name}:{each.name}" for each in manifest.tools],

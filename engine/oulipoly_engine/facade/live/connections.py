@@ -99,6 +99,7 @@ class LiveConnections(LiveRequests):
             self._compaction_rules(),
             keeps_files=files.settings().keep_turn_files,
             extensions=self._home.extensions.order,
+            hand_over=self._home.hand_over(store, files.settings()),
             retry=self._retry_policy(),
         )
         self._home.settle_telemetry(store, is_on=files.settings().telemetry)

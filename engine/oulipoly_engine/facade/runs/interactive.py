@@ -81,7 +81,15 @@ class Interactive(Part):
         with home.lend_store() as store:
             accounts, settings = files.accounts(), files.settings()
             fresh = wiring.freshness(store, accounts, files.scripts(), home.note, home.listeners)
-            launcher = wiring.launcher(store, accounts, settings, fresh, note=home.note, is_shown=request.is_shown)
+            launcher = wiring.launcher(
+                store,
+                accounts,
+                settings,
+                fresh,
+                note=home.note,
+                is_shown=request.is_shown,
+                hand_over=home.hand_over(store, settings),
+            )
             yield _Choice(home, launcher, request)
 
 

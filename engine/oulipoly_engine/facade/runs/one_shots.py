@@ -221,7 +221,8 @@ class OneShotRunner:
         store, accounts, wiring = self._store, self._accounts, self._home.wiring
         fresh = wiring.freshness(store, accounts, self._files.scripts(), self._face.note, self._home.listeners)
         ask = self._asker() if asks_diagnosis else None
-        return wiring.invoker(store, accounts, self._settings, self._face, fresh, ask)
+        hand_over = self._home.hand_over(store, self._settings)
+        return wiring.invoker(store, accounts, self._settings, self._face, fresh, ask, hand_over)
 
     def _asker(self) -> Callable[[str], str] | None:
         """Return what asks the diagnostics model; None where none is configured."""

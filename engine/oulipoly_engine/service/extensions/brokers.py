@@ -21,7 +21,7 @@ from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.extensions.calls import ExtensionLog
 
 _LARGEST = 32 << 20  # bytes of a file, an answer, an output
-_PLAIN = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")  # of the environment, for commands
+PLAIN_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")  # of the environment, for commands
 _KEPT = "is this program's own: nothing but its commands changes it"
 
 Check = Callable[[Permission], None]  # raises PermissionDenied
@@ -126,7 +126,7 @@ class Commands:
         self._check(Permission.EXECUTE_COMMAND)
         env = inherited_environment()
         if not self._has(Permission.READ_ENVIRONMENT):
-            env = {name: env[name] for name in _PLAIN if name in env}
+            env = {name: env[name] for name in PLAIN_VARIABLES if name in env}
         folder = None if cwd is None else Path(cwd)
         result = run_script(EXEC, env, timeout_s=timeout_s, arguments=argv, cwd=folder)
         return Ended(result.exit_code, result.stdout, result.stderr, result.problem)

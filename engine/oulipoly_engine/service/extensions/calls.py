@@ -162,6 +162,8 @@ class CallThread:
             return call.result
         if isinstance(error, (Refused, PermissionDenied)):
             raise CallDenied(_describe(error)) from None
+        if isinstance(error, CallFailed):  # of one in a process of its own
+            raise CallFailed(redact_strictly(str(error))[:_LONGEST_REASON]) from None
         self.log.write("".join(traceback.format_exception(error)))
         raise CallFailed(_describe(error)) from None
 

@@ -31,6 +31,7 @@ from oulipoly_engine.store.extensions import extensions as records
 if TYPE_CHECKING:
     from oulipoly_engine.service.extensions.brokers import Context
     from oulipoly_engine.service.extensions.hookspecs import HookManager
+    from oulipoly_engine.service.extensions.processes import ProcessExtension
 
 _GOODBYE_S = 1.0  # that `on_unload` may take
 _NOBODY = Session()
@@ -47,6 +48,8 @@ class Surroundings(Record):
     protected: tuple[Path, ...]  # folders that no broker touches
     note: Callable[[str], object]  # shows a person a line
     publish: Callable[[str, Mapping[str, Any]], object] = lambda _topic, _body: None
+    home: Path = Path("/")  # whose files those in sandboxes may be allowed to read
+    hidden: tuple[Path, ...] = ()  # what they never see of those
 
 
 class Input(NamedTuple):
@@ -65,6 +68,7 @@ class _Loaded(Record, frozen=False):
     extension: Any
     state: State
     session: Session = _NOBODY
+    process: ProcessExtension | None = None  # of tier `process`: where its code runs
 
 
 class Extensions:
@@ -148,8 +152,7 @@ class Extensions:
                     if goodbye is not None:
                         loaded.thread.call(goodbye.function, limit_s=_GOODBYE_S)
             self._manager.unregister(name=name)
-            loaded.thread.end()
-            loading.forget(loaded.installed)
+            _end(loaded)
 
     def close(self) -> None:
         """End all of them."""
@@ -159,7 +162,7 @@ class Extensions:
     # Calls -----------------------------------------------------------------------------------------------------------
     def _declaring(self, hook: str) -> Iterator[Installed]:
         for installed in self._find():
-            if hook in installed.manifest.hooks and installed.manifest.tier == "in-process" and not installed.problem:
+            if hook in installed.manifest.hooks and not installed.problem:
                 yield installed
 
     def _each(self, hook: str) -> Iterator[_Loaded]:
@@ -210,7 +213,7 @@ class Extensions:
         try:
             return loaded.thread.call(run, limit_s=self._surroundings.timeout_s)
         except CallFailed as error:
-            if loaded.thread.is_stuck:
+            if loaded.thread.is_stuck or (loaded.process is not None and loaded.process.has_ended):
                 self.unload(loaded.installed.name)
             self._fail(loaded.installed, str(error))
 
@@ -242,10 +245,11 @@ class Extensions:
         """Return an extension that is active, imported where it was not; None: it may not run. Raises CallFailed."""
         with self._lock:
             loaded = self._loaded.get(installed.name)
-            if loaded is not None and loaded.installed.digest != installed.digest:
+            standing = self._read(installed)
+            if loaded is not None and _is_outdated(loaded, installed, standing):
                 self.unload(installed.name)
                 loaded = None
-            if find_state(installed, self._read(installed)) in ("disabled", "pending"):
+            if find_state(installed, standing) in ("disabled", "pending"):
                 self.unload(installed.name)
                 return None
             if loaded is not None:
@@ -266,7 +270,7 @@ class Extensions:
         began_at = time.monotonic()
 
         def begin() -> None:
-            loaded.extension = loading.make_extension(installed)
+            loaded.extension = self._make_extension(loaded)
             self._manager.register(loaded.extension, name)
             self._require_hooks(installed)
             welcome = self._manager.find("on_load", name)
@@ -279,14 +283,38 @@ class Extensions:
             loaded.state = advance(loaded.state, "fail")
             with suppress(AssertionError, ValueError):  # it was not registered
                 self._manager.unregister(name=name)
-            thread.end()
-            loading.forget(installed)
+            _end(loaded)
             self._fail(installed, f"it cannot be loaded: {error}", is_broken=True)
         loaded.state = advance(loaded.state, "activate")
         self._loaded[name] = loaded
         with self._surroundings.lend_store() as store:
             records.note_load(store, installed, round((time.monotonic() - began_at) * 1000, 1))
         return loaded
+
+    def _make_extension(self, loaded: _Loaded) -> Any:  # noqa: ANN401 - the extension's own
+        installed = loaded.installed
+        if installed.manifest.tier != "process":
+            return loading.make_extension(installed)
+        from oulipoly_engine.service.extensions import processes  # noqa: PLC0415 - few extensions have one
+
+        given = self._surroundings
+        confinement = processes.Confinement(given.home, (*given.protected, *given.hidden))
+        granted = self._read(installed).granted
+        loaded.process = processes.ProcessExtension(
+            installed, granted, confinement, loaded.thread.log, self._publisher(installed)
+        )
+        loaded.process.greet(installed.name, self._read_settings(installed))
+        return processes.StandIn(installed.manifest, loaded.process)
+
+    def _read_settings(self, installed: Installed) -> Mapping[str, Any]:
+        values = read_values(self._surroundings.settings / f"{installed.manifest.name}.toml")
+        return fill_settings(installed.manifest.config_schema, values)
+
+    def _publisher(self, installed: Installed) -> Callable[[str, Mapping[str, Any]], None]:
+        def publish(topic: str, body: Mapping[str, Any]) -> None:
+            self._surroundings.publish(f"{installed.name}:{topic}", body)
+
+        return publish
 
     def _require_hooks(self, installed: Installed) -> None:
         for hook in installed.manifest.hooks:
@@ -309,21 +337,33 @@ class Extensions:
             if not has(permission):
                 raise PermissionDenied(f"{name} is not allowed to {permission.right}: `agents ext enable {name}` asks")
 
-        def publish(topic: str, body: Mapping[str, Any]) -> None:
-            self._surroundings.publish(f"{name}:{topic}", body)
-
-        values = read_values(self._surroundings.settings / f"{installed.manifest.name}.toml")
         return brokers.Context(
             name,
             brokers.Files(check, self._surroundings.protected),
             brokers.Network(check),
             brokers.Commands(check, has),
             brokers.Environment(check),
-            fill_settings(installed.manifest.config_schema, values),
-            publish,
+            self._read_settings(installed),
+            self._publisher(installed),
             brokers.make_log_writer(loaded.thread.log),
             lambda: loaded.session,
         )
+
+
+def _is_outdated(loaded: _Loaded, installed: Installed, standing: Standing) -> bool:
+    """Tell whether an extension has other files now, or a sandbox in which it may do more or less than it was."""
+    has_other_rights = loaded.process is not None and loaded.process.granted != standing.granted
+    return has_other_rights or loaded.installed.digest != installed.digest
+
+
+def _end(loaded: _Loaded) -> None:
+    """End the thread of an extension behind what it does, and its process at once."""
+    if loaded.process is not None and loaded.thread.is_stuck:
+        loaded.process.kill()  # which ends the call in the thread too
+    elif loaded.process is not None:
+        loaded.process.close()
+    loaded.thread.end()
+    loading.forget(loaded.installed)
 
 
 def _count_again(installed: Installed) -> Installed:

@@ -6,6 +6,7 @@ A method whose name is a hook's is one, whether `pluggy.HookimplMarker` marks it
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import FunctionType
 from typing import Any
 
 import pluggy
@@ -65,6 +66,18 @@ class _Hooks:
 
     @_spec
     def event(self, session: Session, event: Mapping[str, Any]) -> None: ...
+
+
+def names_of(hook: str) -> tuple[str, ...]:
+    """Return what a hook is called with, in order."""
+    code = spec_of(hook).__code__
+    return code.co_varnames[1 : code.co_argcount]
+
+
+def spec_of(hook: str) -> FunctionType:
+    """Return the method that stands for a hook."""
+    spec: FunctionType = getattr(_Hooks, hook)
+    return spec
 
 
 class HookManager(pluggy.PluginManager):

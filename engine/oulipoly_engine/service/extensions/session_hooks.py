@@ -54,6 +54,7 @@ class ExtensionOrder(Record):
     settings: str = ""
     protected: tuple[str, ...] = ()
     folders: tuple[str, str, str, str] = ("", "", "", "")  # `Paths.config`, `data`, `home`, `cache`
+    hidden: tuple[str, ...] = ()  # of the home, from those in sandboxes
 
 
 class HookAnswer(Record):
@@ -218,6 +219,8 @@ class SessionHooks:
                 tuple(map(Path, order.protected)),
                 self._note,
                 lambda name, body: publish(self._store, self._clock, self._session.id, name, body),
+                Path(order.folders[2]),
+                tuple(map(Path, order.hidden)),
             )
             self._kept = Extensions(self._list_on, surroundings)
         return self._kept

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oulipoly_engine import variables
 from oulipoly_engine.clock import Clock
@@ -34,6 +35,9 @@ from oulipoly_engine.service.sessions import open_sessions
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
 
+if TYPE_CHECKING:
+    from oulipoly_engine.service.extensions.handover import HandOver
+
 
 class Prepared(Record):
     """A run whose row is written and whose CLI is still to be started."""
@@ -54,6 +58,7 @@ class Launcher(Record):
     note: Callable[[str], None]
     is_shown: bool  # stderr is the user's terminal: nothing is written there that only scripts read
     freshness: Freshness | None = None
+    hand_over: HandOver | None = None  # of what extensions give to CLIs
 
     def launch(
         self,
@@ -134,6 +139,10 @@ class Launcher(Record):
             resume = arguments.fork_args(account, chosen.forks)
         env = markers.without_channel(read_environment(inherited_environment(), account))
         env |= markers.parent_env(account.name, identity) | {variables.ARTIFACT_STORE: str(self.paths.artifacts)}
+        if self.hand_over is not None:
+            handed = self.hand_over.give(account, arguments.interactive(account, chosen.member), env, asks_nobody=False)
+            resume = (*handed.words, *resume)
+            env |= handed.environment
         command = Command(arguments.interactive(account, chosen.member, resume_args=resume), env, working_directory)
         return Prepared(command, self._begin(identity, chosen, working_directory, parent, owner_pid), identity)
 

@@ -7,6 +7,7 @@ import os
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -45,6 +46,9 @@ from oulipoly_engine.store.live import live_entries, live_sessions
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.worktrees import worktrees
 
+if TYPE_CHECKING:
+    from oulipoly_engine.service.extensions.handover import HandOver
+
 PROCESS_SUFFIX = "process"  # of the model under which a CLI's process is recorded: its turns are the calls
 
 
@@ -59,6 +63,7 @@ class LiveLauncher(Record):
     keeps_files: bool = False  # of checkouts, at the ends of turns
     extensions: ExtensionOrder = NO_EXTENSIONS
     retry: Policy = Policy()
+    hand_over: HandOver | None = None  # of what extensions give to CLIs
 
     def start(
         self,
@@ -93,6 +98,8 @@ class LiveLauncher(Record):
             self._add_preface(session)
         identity = str(uuid.uuid4())
         env = self._environment(session, runtime, identity)
+        if self.hand_over is not None:
+            opening, env = self.hand_over.give_session(opening, cli, runtime.kind, env)
         model_name = session.model_name
         row = invocations.begin(
             self.store,

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts import arguments
@@ -46,6 +46,9 @@ from oulipoly_engine.service.runs.run_text import RunText, SavedPrompt
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import invocations
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.extensions.handover import HandOver
 
 PROMPT_RESOLUTION = "prompt_resolution"
 PROVIDER_SELECTION = "provider_selection"
@@ -129,6 +132,7 @@ class Invoker(Record, frozen=False):
     face: Face
     freshness: Freshness | None = None  # None: choose by what is stored, and attach no session
     listeners: Listeners | None = None  # are told of each attempt
+    hand_over: HandOver | None = None  # of what extensions give to CLIs
 
     def invoke(self, request: Request, choice: Choice | None = None) -> Invoked:
         """Run a prompt on the best account of its pool, and on the next one when that account's quota is spent.
@@ -201,19 +205,30 @@ class Invoker(Record, frozen=False):
         identity = str(uuid.uuid4())
         channel = ReturnChannel(self.paths, identity)
         env |= markers.parent_env(account.name, identity) | channel.variables
+        more_args, more_env = self._hand_over(request, account, member, env)
         return Attempt(
             uuid=identity,
             account=account,
             member=member,
             prompt=request.prompt,
-            env=env,
+            env={**env, **more_env},
             channel=channel,
             text=self._make_text(identity, account, request.prompt),
-            input_args=request.input_args,
+            input_args=(*request.input_args, *more_args),
             working_directory=request.working_directory,
             timeout_s=request.timeout_s,
             resumes=chosen.resumes,
         )
+
+    def _hand_over(
+        self, request: Request, account: Account, member: PoolMember | None, env: Mapping[str, str]
+    ) -> tuple[Sequence[str], Mapping[str, str]]:
+        """Return the words and variables with which a CLI gets what extensions give; runs of our own get nothing."""
+        if self.hand_over is None or (request.model is not None and request.model.purpose):
+            return (), {}
+        words = (*account.args, *(() if member is None else member.args), *request.input_args)
+        handed = self.hand_over.give(account, words, env, asks_nobody=True)
+        return handed.words, handed.environment
 
     def _make_text(self, uuid: str, account: Account, prompt: str) -> RunText:
         """Return what keeps the prompt and the answer of a run."""

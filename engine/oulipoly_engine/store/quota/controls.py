@@ -1,4 +1,4 @@
-"""What users have said of their accounts."""
+"""What users have said of their accounts, and all that a start without extensions asks about those."""
 
 from __future__ import annotations
 
@@ -12,6 +12,15 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.models.quota import AccountControlRow
+
+_LETS_ANY_RUN = (
+    "SELECT 1 FROM worktree_permissions WHERE repository >= 'extension:' AND repository < 'extension;' LIMIT 1"
+)
+
+
+def lets_extensions_run(store: Store) -> bool:
+    """Tell whether a person has allowed an extension anything; `store.grants` knows what. Imports nothing more."""
+    return bool(store.rows(_LETS_ANY_RUN))
 
 
 @compile_query

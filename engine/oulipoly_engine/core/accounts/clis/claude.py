@@ -27,6 +27,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
 )
 from oulipoly_engine.core.accounts.clis.documents import read_object, text_of
 from oulipoly_engine.core.accounts.clis.extensions import USUAL_FORM, Location, McpServers
+from oulipoly_engine.core.accounts.clis.handover import HandOver, by_option, has_word
 
 _KEY_FILE = "api-key"
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
@@ -109,5 +110,11 @@ CLAUDE = Cli(
         McpServers(
             (Location(".claude.json", "CLAUDE_CONFIG_DIR", ".claude.json"),), "mcpServers", USUAL_FORM, "projects"
         ),
+    ),
+    # The option takes every word that follows, so its value hangs on it.
+    hand_over=HandOver(
+        by_option("--mcp-config", "mcpServers"),
+        leaves_alone=has_word("--strict-mcp-config", "--bare"),
+        allow=lambda server: (f"--allowedTools=mcp__{server}",),
     ),
 )

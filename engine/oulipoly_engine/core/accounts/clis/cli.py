@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 
 from oulipoly_engine.core.accounts.clis.adapters import QuotaSource, Transcripts
 from oulipoly_engine.core.accounts.clis.extensions import Location, McpServers
+from oulipoly_engine.core.accounts.clis.handover import HandOver
 from oulipoly_engine.records import Record, field
 
 
@@ -201,6 +202,7 @@ class Cli(Record):
     live: LiveProtocol | None = None
     skills: Location | None = None  # the folder whose folders are its skills
     mcp: tuple[McpServers, ...] = ()  # the first is what it reads and what is written; others are of the past
+    hand_over: HandOver | None = None  # of MCP servers, for one start
 
     @property
     def quota(self) -> QuotaSource | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oulipoly_engine import variables
@@ -26,6 +26,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
 )
 from oulipoly_engine.core.accounts.clis.documents import object_in, read_claims, read_object, text_of
 from oulipoly_engine.core.accounts.clis.extensions import Location, McpForm, McpServers
+from oulipoly_engine.core.accounts.clis.handover import HandOver, by_keys
 
 _CLAIMS = "https://api.openai.com/auth"
 _KEYS = ("OPENAI_API_KEY", "CODEX_API_KEY")
@@ -99,6 +100,16 @@ def _read_models(text: str) -> tuple[str, ...]:
     return tuple(name for one in shown if (name := text_of(one, "slug")))
 
 
+def _replaces_servers(words: Sequence[str]) -> bool:
+    return any(word.removeprefix("--config=").removeprefix("-c").partition("=")[0] == "mcp_servers" for word in words)
+
+
+def _allow_server(name: str) -> tuple[str, ...]:
+    """Have the tools of a server need no approval, and be there at the first call: else codex begins without them."""
+    settings = ('default_tools_approval_mode="approve"', "required=true", "startup_timeout_sec=60")
+    return tuple(word for setting in settings for word in ("-c", f"mcp_servers.{name}.{setting}"))
+
+
 CODEX = Cli(
     name="codex",
     title="Codex",
@@ -151,4 +162,9 @@ CODEX = Cli(
     ),
     skills=Location(".codex/skills", "CODEX_HOME", "skills"),
     mcp=(McpServers((Location(".codex/config.toml", "CODEX_HOME", "config.toml"),), "mcp_servers", _MCP),),
+    hand_over=HandOver(
+        by_keys("-c", "mcp_servers"),
+        leaves_alone=_replaces_servers,
+        allow=_allow_server,
+    ),
 )

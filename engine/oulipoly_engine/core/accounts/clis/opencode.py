@@ -22,6 +22,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
 )
 from oulipoly_engine.core.accounts.clis.documents import read_object, text_of
 from oulipoly_engine.core.accounts.clis.extensions import USUAL_FORM, Location, McpForm, McpServers
+from oulipoly_engine.core.accounts.clis.handover import HandOver, in_variable
 
 # What it asks for over HTTP it asks for as server-sent events next, so both are `remote`.
 _MCP = McpForm(
@@ -110,4 +111,5 @@ OPENCODE = Cli(
         ),
         McpServers((Location(".opencode/config.json"),), "mcpServers", USUAL_FORM),  # 1.18 reads it no more
     ),
+    hand_over=HandOver(in_variable("OPENCODE_CONFIG_CONTENT", "mcp"), is_seen=False),
 )

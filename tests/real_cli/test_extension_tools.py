@@ -1,0 +1,105 @@
+"""The tools of an extension reach every CLI of a pool: the model calls one, and its answer comes back to the model."""
+
+import os
+
+import pytest
+from loopback.wire import ToolCall
+from loopback.world import World
+
+pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(120)]
+
+MANIFEST = """
+name = "weather"
+description = "Tells the weather"
+skills = ["skills/umbrella"]
+
+[[tools]]
+name = "forecast"
+description = "Tell the weather of a city"
+
+[tools.parameters]
+type = "object"
+required = ["city"]
+
+[tools.parameters.properties.city]
+type = "string"
+"""
+CODE = """
+class Weather:
+    def __init__(self):
+        self.tools = {"forecast": lambda arguments: f"sunny in {arguments['city']}"}
+
+def extension():
+    return Weather()
+"""
+SKILL = "---\nname: umbrella\ndescription: When to take one\n---\nLook at the sky.\n"
+CALLS = {  # how each CLI's model names a tool of our server
+    "claude": lambda name, arguments: ToolCall(f"mcp__agents__{name}", arguments),
+    "codex": lambda name, arguments: ToolCall(name, arguments, namespace="mcp__agents"),
+    "opencode": lambda name, arguments: ToolCall(f"agents_{name}", arguments),
+    "gemini": lambda name, arguments: ToolCall(f"mcp_agents_{name}", arguments),
+}
+
+
+def add_extension(world):
+    """Put the extension where a user puts it."""
+    folder = world.home / ".config" / "oulipoly-agent-runner" / "extensions" / "weather"
+    (folder / "skills" / "umbrella").mkdir(parents=True)
+    (folder / "extension.toml").write_text(MANIFEST)
+    (folder / "extension.py").write_text(CODE)
+    (folder / "skills" / "umbrella" / "SKILL.md").write_text(SKILL)
+
+
+@pytest.fixture
+def cli_world(request, tmp_path, clis, api):
+    """A machine of one CLI, with an extension that its user has not allowed yet."""
+    world = World(tmp_path / "machine", clis, os.environ["PYTHONPATH"], api.url, (request.param,))
+    add_extension(world)
+    world.cli = request.param
+    return world
+
+
+@pytest.mark.parametrize("cli_world", ["claude", "codex", "opencode"], indirect=True)
+def test_model_calls_an_extensions_tool_in_a_one_shot(cli_world, api, plan):
+    cli, account = cli_world.cli, f"{cli_world.cli}-one"
+    cli_world.run("ext", "enable", "weather", "--allow")
+    api.plans[account] = plan(tool=CALLS[cli]("forecast", {"city": "Rome"}))
+
+    ran = cli_world.run("-m", account, stdin=b"What is the weather in Rome?")
+
+    assert "sunny in Rome" in ran.answer, ran.stderr
+
+
+@pytest.mark.parametrize("cli_world", ["claude", "codex"], indirect=True)
+def test_model_reads_an_extensions_skill(cli_world, api, plan):
+    cli, account = cli_world.cli, f"{cli_world.cli}-one"
+    cli_world.run("ext", "enable", "weather", "--allow")
+    api.plans[account] = plan(tool=CALLS[cli]("skill", {"name": "umbrella"}))
+
+    assert "Look at the sky." in cli_world.run("-m", account, stdin=b"Shall I take one?").answer
+
+
+@pytest.mark.parametrize("cli_world", ["claude", "codex"], indirect=True)
+def test_nothing_is_handed_over_without_a_grant_or_with_no_extensions(cli_world, api):
+    account = f"{cli_world.cli}-one"
+    cli_world.run("-m", account, stdin=b"hello")
+    cli_world.run("ext", "enable", "weather", "--allow")
+    cli_world.run("--no-extensions", "-m", account, stdin=b"hello")
+
+    tools = [name for call in api.calls for name in call.tools]
+    assert tools
+    assert not [name for name in tools if "agents" in name or "forecast" in name]
+
+
+@pytest.mark.parametrize("cli", ["claude", "codex", "opencode", "gemini"])
+def test_live_session_asks_before_a_tool_is_called(talk, cli, api, plan):
+    add_extension(talk.world)
+    talk.world.run("ext", "enable", "weather", "--allow")
+    api.plans[f"{cli}-one"] = plan(tool=CALLS[cli]("forecast", {"city": "Rome"}))
+
+    talk.begin("What is the weather?", waits=False)
+    if cli != "opencode":  # which asks before it changes files or runs commands, and for no other tool
+        assert 0 == talk.reply_to(talk.wait_request(), "approve").exit_code
+    talk.wait_idle()
+
+    assert "sunny in Rome" in str(talk.events())
