@@ -7,6 +7,7 @@ from pathlib import Path
 from oulipoly_engine.config import small_files, snapshot
 from oulipoly_engine.config.base.app_settings import AppSettings, ThemeFile
 from oulipoly_engine.config.base.problem import Loaded, Problem
+from oulipoly_engine.config.packages_file import enabled_resources
 from oulipoly_engine.core.accounts.resource_lists import is_path, is_switched_off
 from oulipoly_engine.paths import Paths
 
@@ -46,7 +47,7 @@ def read(paths: Paths) -> Loaded[AppSettings]:
 
 
 def read_themes(paths: Paths) -> Loaded[tuple[ThemeFile, ...]]:
-    """Return the themes of the folder `themes` and those that the setting adds, but for those that it switches off.
+    """Return the themes of the folder `themes`, of the setting and of packages, but for those that are switched off.
 
     One with an error is left out, and said as a warning.
     """
@@ -54,6 +55,9 @@ def read_themes(paths: Paths) -> Loaded[tuple[ThemeFile, ...]]:
     folder = paths.config / "themes"
     files = [*sorted(folder.glob("*.toml"))] if folder.is_dir() else []
     files += [Path(entry).expanduser() for entry in entries if is_path(entry)]
+    known = {path.stem for path in files}
+    brought = (theme for theme in enabled_resources(paths.packages, "themes", entries) if theme.has_short_name)
+    files += [theme.path for theme in brought if theme.path.suffix == ".toml" and theme.name not in known]
     themes: list[ThemeFile] = []
     problems: list[Problem] = []
     for path in (path for path in files if not is_switched_off(entries, path.stem)):

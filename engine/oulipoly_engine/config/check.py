@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.config import agent_files, app_file, layers, load, prices_file, small_files
+from oulipoly_engine.config import agent_files, app_file, layers, load, packages_file, prices_file, small_files
 from oulipoly_engine.config.base import mask
 from oulipoly_engine.config.base.app_settings import AppSettings, ThemeFile
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
@@ -16,7 +16,9 @@ from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, Sessio
 from oulipoly_engine.core.accounts.clis.table import read_env
 from oulipoly_engine.core.live.launch.catalogue import derive_runtimes
 from oulipoly_engine.core.live.runtimes import RuntimeEntry
+from oulipoly_engine.core.packages.lock import FILE
 from oulipoly_engine.core.text.nearest import nearest
+from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
 
 Which = Callable[[str], str | None]  # a command's path, None where it is not found or not executable
@@ -59,6 +61,7 @@ def check(
         *_locate_faults(paths.settings, _runtime_faults(accounts.value, runtimes.value, paths.home)),
         *prices_file.read_prices(paths).problems,
         *_app_problems(paths, find_app_faults),
+        *_package_problems(paths),
     )
     return tuple(dict.fromkeys(problems))  # what is wrong with a layer comes with each file that it stands above
 
@@ -95,6 +98,20 @@ def _app_problems(paths: Paths, find_app_faults: FindAppFaults | None) -> Iterat
     yield from themes.problems
     for name, fault in () if find_app_faults is None else find_app_faults(settings.value, themes.value):
         yield from locate_above(paths, paths.config / name, [fault])
+
+
+def _package_problems(paths: Paths) -> Iterator[Problem]:
+    path = paths.packages / FILE
+    try:
+        clashes = packages_file.load_lock(paths.packages).clashes()
+    except ConfigInvalid as error:
+        fix = "move it away, and install the packages anew"
+        yield Problem(Level.ERROR, path, None, "", error.message, fix)
+        return
+    for kind, name, packages in clashes:
+        message = f"{' and '.join(packages)} bring {kind} of one name, {name!r}, which stands for that of {packages[0]}"
+        fix = f"use {packages[-1]}:{name}, or switch one off: `agents config disable {kind[:-1]} {packages[0]}:{name}`"
+        yield Problem(Level.WARNING, path, None, f"{kind}.{name}", message, fix)
 
 
 def _odd_entries(folder: Path, suffix: str, what: str) -> Iterator[Problem]:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oulipoly_engine.config import prompt_files
-from oulipoly_engine.config.packages_file import load_lock
+from oulipoly_engine.config.packages_file import enabled_resources
+from oulipoly_engine.core.packages.lock import Kind
 from oulipoly_engine.paths import Paths
 
+_KINDS: Mapping[str, Kind] = {"extension": "extensions", "skill": "skills", "prompt": "prompts", "theme": "themes"}
 _FILES = {  # below the folder of the type
     "extension": ("*.py", "*/extension.py", "*/extension.toml"),
     "skill": ("*/SKILL.md",),
@@ -29,8 +31,6 @@ def find_resources(paths: Paths, kind: str) -> Mapping[str, Path]:
         is_trusted = bool(files.texts) and paths.above.is_trusted(files.folder.parent, files.digest)
         for name in files.texts if is_trusted else ():
             places.setdefault(name, files.folder / f"{name}.md")
-    for package, installed in load_lock(paths.packages).packages.items():
-        for part in installed.parts:
-            if part.kind == f"{kind}s" and not part.problem:
-                places[f"{package}:{part.name}"] = paths.packages / installed.digest / part.path
+    for brought in enabled_resources(paths.packages, _KINDS[kind]):
+        places[brought.full_name] = brought.path
     return places

@@ -16,7 +16,10 @@ from oulipoly_engine.core.commands.slash.table import SLASHES
 from oulipoly_engine.core.commands.table import find
 
 KNOWN = Known(
-    (Prompt("deploy", "Deploy $1, then say $ARGUMENTS and $$1."), Prompt("fork", "Fork the road.", "a prompt")),
+    (
+        *(Prompt("deploy", "Deploy $1, then say $ARGUMENTS and $$1."), Prompt("fork", "Fork the road.", "a prompt")),
+        *(Prompt("deploy", "A package's: $1", prefix="kit"), Prompt("ship", "Ship $1.", prefix="kit")),
+    ),
     (
         *(CliCommand("context", "how full it is"), CliCommand("review", "the CLI's"), CliCommand("compact")),
         *(CliCommand("deploy", "the CLI's"), CliCommand("srv:do:it")),
@@ -28,6 +31,8 @@ KNOWN = Known(
     ("text", "line"),
     [
         ("hello /fork", Message("hello /fork")),
+        ("/kit:deploy x", Message("A package's: x")),
+        ("/ship it", Message("Ship it.")),
         ("", Message("")),
         ("/", Message("/")),
         ("/ 2", Message("/ 2")),
@@ -84,7 +89,8 @@ def test_our_commands_are_offered_first_each_name_once_and_a_name_that_is_taken_
 
     assert ["rename", "resume", "review", "rewind"] == begun
     assert [slash.name for slash in sorted(SLASHES)] == list(every)[: len(SLASHES)]
-    assert ["cli:compact", "cli:deploy", "context", "deploy", "prompt:fork", "srv:do:it"] == list(every)[len(SLASHES) :]
+    others = ["cli:compact", "cli:deploy", "context", "deploy", "kit:deploy", "prompt:fork", "ship", "srv:do:it"]
+    assert others == list(every)[len(SLASHES) :]
     assert ("the CLI's", "a prompt") == (every["review"], every["prompt:fork"])
     assert every["name"].endswith(": /name TEXT")
 

@@ -77,15 +77,21 @@ def _take(context: Context, options: Namespace, candidate: Candidate) -> tuple[d
 
 
 def _list(context: Context, options: Namespace) -> int:
-    packages = context.engine.packages.list()
+    lock = context.engine.packages.lock()
+    packages = lock.packages
+    clashes = lock.clashes()
     if options.json:
         documents = [_installed_json(folder, each) for folder, each in packages.items()]
-        output.write_json({"schema_version": SCHEMA_VERSION, "packages": documents})
+        twice = [{"kind": kind, "name": name, "packages": folders} for kind, name, folders in clashes]
+        output.write_json({"schema_version": SCHEMA_VERSION, "packages": documents, "clashes": twice})
     elif not packages:
         diagnostics.note(f"no package is installed: `{context.program} pkg install SOURCE` installs one")
     else:
         rows = [(folder, plain(each.version), _count(each), plain(each.source)) for folder, each in packages.items()]
         output.write_lines(table([("package", "version", "brings", "from"), *rows]))
+    for kind, name, folders in () if options.json else clashes:
+        others = ", ".join(f"{folder}:{name}" for folder in folders[1:])
+        diagnostics.note(f"{_SHORT[kind]} {name} is that of {folders[0]}; the long name reaches {others}")
     return 0
 
 
@@ -108,7 +114,7 @@ def _diff(context: Context, options: Namespace) -> int:
 
 def _update(context: Context, options: Namespace) -> int:
     """Update one after the other: one that cannot be is named, and the others are."""
-    names = options.packages or [*context.engine.packages.list()]
+    names = options.packages or [*context.engine.packages.lock().packages]
     documents: list[dict[str, Any]] = []
     lines: list[str] = []
     code = 0
@@ -216,7 +222,7 @@ def _detail_lines(details: Details) -> Iterator[str]:
     for name, version in installed.dependencies.items():
         yield f"  wants   {plain(name)} {plain(version)}, which is not installed by this"
     for each in installed.previous:
-        yield f"  before  {plain(each.version)}, until {installed.installed_at}"
+        yield f"  before  {plain(each.version)}, which `pkg rollback --to` brings back"
     yield f"  {len(details.content.files)} files, {size_text(sum(file.size for file in details.content.files))}"
     for path in details.damaged[:_SHOWN]:
         yield f"  {plain(path)} is not what was installed: install the package again"

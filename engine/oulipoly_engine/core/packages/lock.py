@@ -78,6 +78,15 @@ class Lock(Record):
         """Return the lock without a package."""
         return replace(self, packages={name: each for name, each in self.packages.items() if name != folder})
 
+    def clashes(self) -> tuple[tuple[Kind, str, tuple[str, ...]], ...]:
+        """Return what several packages bring under one name: kind, name, packages; the first has the short name."""
+        owners: dict[tuple[Kind, str], list[str]] = {}
+        for folder, installed in sorted(self.packages.items()):
+            for part in installed.parts:
+                if not part.problem:
+                    owners.setdefault((part.kind, part.name), []).append(folder)
+        return tuple((kind, name, tuple(folders)) for (kind, name), folders in owners.items() if len(folders) > 1)
+
     def digests(self) -> frozenset[str]:
         """Return the digests of all contents that are installed or that a rollback finds."""
         every = (each for current in self.packages.values() for each in (current, *current.previous))
@@ -94,7 +103,7 @@ def read_lock(data: bytes, path: str) -> Lock:
     try:
         lock = msgspec.json.decode(data, type=prepare(Lock))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ConfigInvalid(f"{path} cannot be read: {error}; move it away and install its packages anew") from error
+        raise ConfigInvalid(f"{path} cannot be read: {error}: move it away, and install the packages anew") from error
     if lock.version != VERSION:
         raise ConfigInvalid(f"{path} has version {lock.version}, and this program knows {VERSION}: use a newer one")
     return lock

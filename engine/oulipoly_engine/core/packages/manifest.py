@@ -18,6 +18,9 @@ from oulipoly_engine.records import Record, prepare, replace
 FILES = ("package.toml", "oxi-package.toml", "package.json")  # the first of them counts
 _TABLES = ("agent-runner", "oxi", "pi")  # of a package.json, which says there what it brings
 _SKILL = "SKILL.md"
+_MOST = 100  # entries of a list
+_LONGEST_VERSION = 64  # characters
+_LONGEST_DESCRIPTION = 500
 _ENDS: Mapping[Kind, tuple[str, ...]] = {
     "extensions": (".py",),
     "skills": (),
@@ -52,9 +55,13 @@ def read_manifest(file: str, table: Mapping[str, Any], fallback: str) -> Manifes
         listed = any(kind in table for kind in KINDS)
         table = dict.fromkeys(KINDS, ()) | dict(table) if listed else table
     try:
-        return msgspec.convert({"name": fallback, **table}, prepare(Manifest))
+        manifest = msgspec.convert({"name": fallback, **table}, prepare(Manifest))
     except msgspec.ValidationError as error:
         raise PackageRefused(f"{file} cannot be used: {error}: correct it in the package") from error
+    if len(manifest.version) > _LONGEST_VERSION or any(len(getattr(manifest, kind) or ()) > _MOST for kind in KINDS):
+        most = f"a version of more than {_LONGEST_VERSION} characters, or a list of more than {_MOST}"
+        raise PackageRefused(f"{file} cannot be used: it has {most}: correct it in the package")
+    return replace(manifest, description=" ".join(manifest.description.split())[:_LONGEST_DESCRIPTION])
 
 
 def _of_npm(table: Mapping[str, Any]) -> Mapping[str, Any]:

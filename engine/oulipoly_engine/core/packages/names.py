@@ -9,6 +9,7 @@ from oulipoly_engine.core.packages.refusals import PackageRefused
 
 # Behind a slash and in settings a package's name stands where these stand for something of ours.
 _OURS = frozenset({"agents", "blobs", "builtin", "cli", "extension", "prompt", "project", "skill", "theme", "user"})
+_UNFINISHED = "unfinished-"  # what a package is called while it is looked at
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NPM = re.compile(
     r"(?P<name>(@[a-z0-9][a-z0-9._~-]{0,80}/)?[a-z0-9][a-z0-9._~-]{0,120})(@(?P<version>[\w.+^~*-]{1,80}))?"
@@ -20,7 +21,7 @@ def folder_name(name: str) -> str:
     safe = re.sub(r"[^a-z0-9_-]", "-", name.removeprefix("@").lower())
     if not NAME.fullmatch(safe):
         raise PackageRefused(f"{name[:80]!r} is not a name for a package: letters, digits, `-` and `_`, at most 64")
-    if safe in _OURS or _DIGEST.fullmatch(safe):
+    if safe in _OURS or _DIGEST.fullmatch(safe) or safe.startswith(_UNFINISHED):
         raise PackageRefused(f"the package's name {name!r} is one of ours: rename it in its manifest")
     return safe
 

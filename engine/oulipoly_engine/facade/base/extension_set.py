@@ -55,8 +55,8 @@ class ExtensionSet:
     def discover(self) -> tuple[Installed, ...]:
         """Return all that are there, read anew, whether they are switched on or not."""
         from oulipoly_engine.config.layers import mark_project
+        from oulipoly_engine.config.packages_file import enabled_resources
         from oulipoly_engine.service.extensions.discovery import Places, discover
-        from oulipoly_engine.service.packages.resources import enabled_resources
 
         project = mark_project(self._paths)
         entries = self._read_settings().extensions
@@ -124,9 +124,9 @@ class ExtensionSet:
 
     def list_skill_folders(self) -> tuple[Path, ...]:
         """Return the folders of skills that packages bring and that the settings name."""
+        from oulipoly_engine.config.packages_file import enabled_resources
         from oulipoly_engine.core.accounts.resource_lists import is_path
         from oulipoly_engine.paths import expand_user
-        from oulipoly_engine.service.packages.resources import enabled_resources
 
         settings = self._read_settings()
         if not settings.extensions_enabled:

@@ -104,7 +104,7 @@ class SlashCommands:
         """Return the prompt files that are on, and then those of packages. workspace: of the session they are for."""
         # ruff: noqa: PLC0415 - only a slash needs them
         from oulipoly_engine.config import prompt_files, small_files
-        from oulipoly_engine.service.packages.resources import enabled_resources
+        from oulipoly_engine.config.packages_file import enabled_resources
 
         paths = prompt_files.paths_for(self._home.paths, workspace)
         entries = small_files.read_settings(paths).value.prompts

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from oulipoly_engine.config.packages_file import load_lock
-from oulipoly_engine.core.packages.lock import KINDS, Installed, Kind
+from oulipoly_engine.config.packages_file import Resource, enabled_resources, load_lock
+from oulipoly_engine.core.packages.lock import KINDS, Installed, Kind, Lock
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.packages import packages as service
 from oulipoly_engine.service.packages.contents import Content, PackageFolder
 from oulipoly_engine.service.packages.packages import Candidate
-from oulipoly_engine.service.packages.resources import Resource, enabled_resources
 from oulipoly_engine.service.packages.sources import NETWORK_TIMEOUT_S, parse_source
 
 __all__ = ["NETWORK_TIMEOUT_S", "Candidate", "Content", "Installed", "Resource"]
@@ -34,9 +33,9 @@ class Details(Record):
 class Packages(Part):
     """The packages of one user."""
 
-    def list(self) -> Mapping[str, Installed]:
-        """Return what is installed, by the names of folders."""
-        return load_lock(self._home.paths.packages).packages
+    def lock(self) -> Lock:
+        """Return what is installed. Raises ConfigInvalid."""
+        return load_lock(self._home.paths.packages)
 
     def details(self, name: str) -> Details:
         """Return what is known of a package. Raises PackageMissing, PackageRefused."""
@@ -50,8 +49,6 @@ class Packages(Part):
 
     def enabled(self, kind: Kind) -> tuple[Resource, ...]:
         """Return what packages bring of a kind and the settings do not switch off."""
-        if not self.list():
-            return ()
         switches = getattr(self._home.files.settings(), kind)
         return enabled_resources(self._home.paths.packages, kind, switches)
 

@@ -81,9 +81,12 @@ class PackageFolder:
         return survey(lambda path: self.blobs.read(hashes[path]), files, installed.name)
 
     def damaged(self, installed: Installed) -> tuple[str, ...]:
-        """Return the files of an installed content that are gone or not what was installed."""
+        """Return the files of an installed content that are gone, not what was installed, or come from elsewhere."""
         root = self.folder / installed.digest
-        return tuple(file.path for file in self.files(installed) if not _is_whole(root / file.path, file))
+        files = {file.path: file for file in self.files(installed)}
+        there = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_symlink() or not path.is_dir()}
+        changed = {path for path in files if not _is_whole(root / path, files[path])}
+        return tuple(sorted(changed | (there - files.keys())))
 
     def keep(self, files: Sequence[PackageFile], root: Path) -> None:
         """Have the store of contents hold a package's files and their list."""
@@ -101,8 +104,9 @@ class PackageFolder:
         """Give a folder with a package's files the name of their digest, unless it is there and whole."""
         place = self.folder / installed.digest
         if not os.path.lexists(place) or self.damaged(installed):
-            delete(place)
             _protect(root, self.files(installed))
+            if os.path.lexists(place):  # all of it goes at once: half of it would be taken for a content
+                place.rename(self.folder / f"{UNFINISHED}{uuid.uuid4().hex}")
             root.rename(place)
             place.chmod(_FOLDER_MODE)
             sync_folder(self.folder)
@@ -135,7 +139,11 @@ def survey(read: Callable[[str], bytes], files: tuple[PackageFile, ...], fallbac
             parts.append(part)
             continue
         file = part.path if part.path.endswith(".py") else f"{part.path}/{extension.FILE}".lstrip("/")
-        loaded = parse_extension(Path(file), read(file))
+        try:
+            loaded = parse_extension(Path(file), read(file))
+        except (OSError, BlobDamaged) as error:
+            parts.append(replace(part, problem=f"{file} cannot be read: {getattr(error, 'strerror', None) or error}"))
+            continue
         if loaded.value is None:
             parts.append(replace(part, problem="; ".join(problem.brief for problem in loaded.problems)))
         else:

@@ -26,7 +26,7 @@ from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
-from oulipoly_engine.service.operations.operations import Settlers, begin, recover
+from oulipoly_engine.service.operations.operations import begin, recover, settled_if_it_fails
 from oulipoly_engine.service.packages.contents import (
     UNFINISHED,
     Content,
@@ -81,7 +81,7 @@ class Packages(PackageFolder):
         timeout_s: for the network. Raises PackageRefused, and OSError for what the disk refuses.
         """
         place = self.folder / f"{UNFINISHED}{uuid.uuid4().hex}"
-        with hold_lock(self._change_lock, _PATIENCE_S):  # nobody tidies up before it is locked
+        with self._alone():  # nobody tidies up before it is locked
             make_folder(place)
             descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -114,6 +114,10 @@ class Packages(PackageFolder):
 
         Raises RequestRefused where it is not what was compared any more, and OSError; then the old one counts.
         """
+        before = candidate.installed
+        is_known = before is not None and candidate.is_same and before.source == candidate.source.text
+        if before is not None and is_known and not self.damaged(before):
+            return before
         manifest = candidate.content.manifest
         installed = Installed(
             name=manifest.name,
@@ -126,15 +130,15 @@ class Packages(PackageFolder):
             dependencies=manifest.dependencies,
             parts=candidate.content.parts,
         )
-        kind = "package install" if candidate.installed is None else "package update"
+        kind = "package install" if before is None else "package update"
         with self._changing():
             lock = self.lock()
-            if lock.packages.get(candidate.folder) != candidate.installed:
+            if lock.packages.get(candidate.folder) != before:
                 raise RequestRefused(f"{candidate.folder} was changed by another process meanwhile: try again")
-            operation = begin(self._store, self._clock, kind, candidate.folder, integrity=installed.integrity)
-            self.keep(candidate.content.files, candidate.root)
-            self.put_in_place(installed, candidate.root)
-            return self._switch(operation, lock.put(candidate.folder, installed)).packages[candidate.folder]
+            with self._operation(kind, candidate.folder, installed.integrity) as operation:
+                self.keep(candidate.content.files, candidate.root)
+                self.put_in_place(installed, candidate.root)
+                return self._switch(operation, lock.put(candidate.folder, installed)).packages[candidate.folder]
 
     def roll_back(self, name: str, version: str = "") -> tuple[Installed, Installed]:
         """Have an earlier content of a package count again; return the one before and the one that counts now.
@@ -147,33 +151,32 @@ class Packages(PackageFolder):
             earlier = [each for each in current.previous if version in ("", each.version)]
             if not earlier:
                 versions = ", ".join(each.version for each in current.previous) or "none"
-                raise RequestRefused(f"{folder} has no earlier content {version or 'here'}; there is: {versions}")
+                asked = f"version {version[:80]} of {folder}" if version else f"earlier content of {folder}"
+                raise RequestRefused(f"there is no {asked} to go back to; there is: {versions}")
             chosen = earlier[0]
-            operation = begin(self._store, self._clock, "package rollback", folder, integrity=chosen.integrity)
-            if self.damaged(chosen):
-                self.restore(chosen)
-            return current, self._switch(operation, lock.put(folder, chosen)).packages[folder]
+            with self._operation("package rollback", folder, chosen.integrity) as operation:
+                if self.damaged(chosen):
+                    self.restore(chosen)
+                return current, self._switch(operation, lock.put(folder, chosen)).packages[folder]
 
     def uninstall(self, name: str) -> Installed:
         """Remove a package and all its contents, and return what it was. Raises PackageMissing."""
         with self._changing():
             lock = self.lock()
             folder, installed = lock.find(name)
-            operation = begin(self._store, self._clock, "package uninstall", folder, integrity="")
-            self._switch(operation, lock.without(folder))
+            with self._operation("package uninstall", folder, "") as operation:
+                self._switch(operation, lock.without(folder))
             return installed
 
     # Settling --------------------------------------------------------------------------------------------------------
     def settle(self) -> tuple[str, ...]:
         """Settle what a kill has cut off, and return a sentence for each."""
-        return recover(self._store, self._settlers(waits=False))
 
-    def _settlers(self, *, waits: bool) -> Settlers:
         def settle(operation: Operation) -> str:
-            with hold_lock(self._change_lock, _PATIENCE_S if waits else 0.0) as is_ours:
+            with hold_lock(self._change_lock, 0.0) as is_ours:
                 return self._settle(operation) if is_ours else ""
 
-        return dict.fromkeys(KINDS, settle)
+        return recover(self._store, dict.fromkeys(KINDS, settle))
 
     def _settle(self, operation: Operation) -> str:
         if operation not in operations.find(self._store, "begun", KINDS, operation.subject):
@@ -188,13 +191,24 @@ class Packages(PackageFolder):
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """Hold the lock of all changes for the block, with nothing left to settle. Raises RequestRefused."""
-        make_folder(self.folder)
-        with hold_lock(self._change_lock, _PATIENCE_S) as is_ours:
-            if not is_ours:
-                raise RequestRefused("another process changes packages just now: try again in a moment")
+        with self._alone():
             for operation in operations.find(self._store, "begun", KINDS):
                 self._settle(operation)
             yield
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        with hold_lock(self._change_lock, _PATIENCE_S) as is_ours:
+            if not is_ours:
+                raise RequestRefused("another process changes packages just now: try again in a moment")
+            yield
+
+    @contextmanager
+    def _operation(self, kind: str, folder: str, integrity: str) -> Iterator[Operation]:
+        """Note a change that is done in the block. integrity: of what counts behind it; empty: nothing does."""
+        operation = begin(self._store, self._clock, kind, folder, integrity=integrity)
+        with settled_if_it_fails(lambda _: self._settle(operation)):
+            yield operation
 
     # Steps -----------------------------------------------------------------------------------------------------------
     def _switch(self, operation: Operation, lock: Lock) -> Lock:
@@ -215,7 +229,8 @@ class Packages(PackageFolder):
                 delete_unlocked(path)
         for folder, installed in lock.packages.items():
             if not os.path.lexists(self.folder / installed.digest):
-                self.restore(installed)
+                with suppress(PackageRefused):  # `pkg info` names what is gone
+                    self.restore(installed)
             point_to(self.folder / folder, installed.digest)
         with suppress(PackageRefused):  # a list that is damaged does not say which contents it needs
             every = (each for current in lock.packages.values() for each in (current, *current.previous))

@@ -10,12 +10,13 @@ import gzip
 import os
 import stat
 import tarfile
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, BinaryIO, Literal
+from typing import IO, BinaryIO, Literal, Self
 
 from oulipoly_engine import stopping
 from oulipoly_engine.blobs.blobs import BLOCK
@@ -38,6 +39,8 @@ _LEFT_OUT = frozenset({".git", ".hg", "node_modules", "__pycache__"})  # of fold
 _BROKEN = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, RecursionError, OverflowError)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _GZIP = b"\x1f\x8b"
+_LONGEST_HEADER = 4096  # bytes
+_UNPACKING_S = 60.0
 _NPM_LINES = 3  # of what npm says when it fails
 
 
@@ -150,15 +153,30 @@ def _refuse_special(path: str, mode: int) -> None:
         raise PackageRefused(f"{path!r} runs as its owner or group (setuid, setgid): take that right from it")
 
 
+class _Header(tarfile.TarInfo):
+    """A header that says no more than one needs: Python before 3.11.10 searches it for the square of its length."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        header = super().frombuf(buf, encoding, errors)
+        is_long = header.type not in (*tarfile.REGULAR_TYPES, tarfile.DIRTYPE) and header.size > _LONGEST_HEADER
+        if is_long:
+            raise PackageRefused(f"it has a header of more than {_LONGEST_HEADER} bytes: pack it without attributes")
+        return header
+
+
 class _Limited:
-    """An archive's bytes, unpacked, as long as they are in proportion."""
+    """An archive's bytes, unpacked, as long as they are in proportion and do not take too long."""
 
     def __init__(self, file: gzip.GzipFile | BinaryIO, packed: int) -> None:
         self._file = file
         self._packed = packed
         self._unpacked = 0
+        self._deadline = time.monotonic() + _UNPACKING_S
 
     def read(self, size: int) -> bytes:
+        if time.monotonic() > self._deadline:
+            raise PackageRefused(f"the archive takes more than {_UNPACKING_S:.0f} s to unpack: no package does")
         data = self._file.read(min(size, BLOCK))
         self._unpacked += len(data)
         tree.check_ratio(self._packed, self._unpacked)
@@ -171,7 +189,7 @@ def _unpacked(file: BinaryIO) -> Iterator[tarfile.TarFile]:
     is_gzip = file.read(2) == _GZIP
     file.seek(0)
     reader = _Limited(gzip.GzipFile(fileobj=file) if is_gzip else file, packed)
-    with tarfile.open(fileobj=reader, mode="r|", bufsize=64 << 10) as archive:  # type: ignore[call-overload]  # reads
+    with tarfile.open(fileobj=reader, mode="r|", bufsize=64 << 10, tarinfo=_Header) as archive:  # type: ignore[call-overload]  # reads
         yield archive
 
 

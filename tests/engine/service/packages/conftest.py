@@ -57,7 +57,7 @@ class Machine:
 
     def leftovers(self):
         """Return what lies there besides what is installed, and what a rollback finds."""
-        lock = self.packages.list()
+        lock = self.packages.lock().packages
         every = [each for current in lock.values() for each in (current, *current.previous)]
         known = {"blobs", ".lock", "packages-lock.json", *lock, *(each.digest for each in every)}
         return sorted(path.name for path in self.root.iterdir() if path.name not in known)

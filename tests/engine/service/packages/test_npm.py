@@ -36,7 +36,7 @@ def test_package_is_downloaded_by_npm_and_its_scripts_are_not_run(machine, pack,
     words = (tmp_path / "words").read_text().split()
     assert ["true", "pack", "--ignore-scripts", "--pack-destination"] == words[:4]
     assert ["--", "@me/kit@1.2.3"] == words[5:]
-    installed = machine.packages.list()["me-kit"]
+    installed = machine.packages.lock().packages["me-kit"]
     assert ("1.2.3", "npm", {"left-pad": "^1"}) == (installed.version, installed.source_type, installed.dependencies)
     assert [("skills", "a"), ("prompts", "p")] == [(part.kind, part.name) for part in installed.parts]
     assert [] == machine.leftovers()

@@ -1,5 +1,6 @@
 """Packages: installed, listed, compared, updated, rolled back, uninstalled; and mended where files were changed."""
 
+import errno
 import json
 import os
 import subprocess
@@ -8,9 +9,12 @@ import sys
 import pytest
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.config.app_file import read_themes
 from oulipoly_engine.core.packages.refusals import PackageMissing, PackageRefused
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, RunnerError
 from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.service.packages.contents import delete
+from oulipoly_engine.service.packages.packages import Packages
 
 
 def test_package_is_listed_with_what_it_brings_and_lies_in_the_folder_of_its_name(machine, capfd):
@@ -36,11 +40,11 @@ def test_nothing_installed_is_said_and_no_folder_is_made(machine, capfd):
 def test_installed_again_it_is_one_package_and_uninstalled_it_is_gone(machine):
     machine.install(machine.kit("1"))
     machine.install(machine.kit("2"))
-    assert ["2"] == [each.version for each in machine.packages.list().values()]
+    assert ["2"] == [each.version for each in machine.packages.lock().packages.values()]
 
     machine.packages.uninstall("@foo/oxi-tools")
 
-    assert {} == machine.packages.list()
+    assert {} == machine.packages.lock().packages
     assert [] == machine.leftovers()
     assert [] == [path for path in (machine.root / "blobs").rglob("*") if path.is_file()]
     with pytest.raises(PackageMissing):
@@ -68,7 +72,7 @@ def test_update_shows_files_hooks_permissions_and_programs_and_counts_only_then(
 
     with machine.packages.candidate("", 5.0, "foo-oxi-tools") as candidate:
         changes = candidate.changes
-        assert "1" == machine.packages.list()["foo-oxi-tools"].version
+        assert "1" == machine.packages.lock().packages["foo-oxi-tools"].version
 
     assert (("new.md",), ("extensions/two.py",)) == (changes.added, changes.removed)
     assert ("extensions/hello/extension.toml", "package.toml") == changes.changed
@@ -76,7 +80,7 @@ def test_update_shows_files_hooks_permissions_and_programs_and_counts_only_then(
     assert (("hello: tool_used",), ("hello: message_sent",)) == (changes.hooks.added, changes.hooks.removed)
     assert ("hello: run-me --all",) == changes.programs.added
     assert changes.grows
-    assert "1" == machine.packages.list()["foo-oxi-tools"].version
+    assert "1" == machine.packages.lock().packages["foo-oxi-tools"].version
     assert ["unfinished"] == machine.leftovers() or [] == machine.leftovers()
 
 
@@ -87,12 +91,12 @@ def test_where_more_may_be_done_nobody_is_asked_without_a_terminal_and_yes_is_ne
     assert 2 == main(["pkg", "update", "--json"])
     (document,) = json.loads(capfd.readouterr().out)["packages"]
     assert "--yes says yes" in document["error"]["message"]
-    assert "1" == machine.packages.list()["foo-oxi-tools"].version
+    assert "1" == machine.packages.lock().packages["foo-oxi-tools"].version
 
     assert 0 == main(["pkg", "update", "--yes", "--json"])
     (document,) = json.loads(capfd.readouterr().out)["packages"]
     assert (["hello: execute_command"], True) == (document["changes"]["permissions"]["added"], document["is_changed"])
-    assert "2" == machine.packages.list()["foo-oxi-tools"].version
+    assert "2" == machine.packages.lock().packages["foo-oxi-tools"].version
 
 
 def test_one_that_cannot_be_updated_is_named_and_the_others_are(machine, capfd):
@@ -107,7 +111,7 @@ def test_one_that_cannot_be_updated_is_named_and_the_others_are(machine, capfd):
 
     documents = json.loads(capfd.readouterr().out)["packages"]
     assert {"foo-oxi-tools": True, "other": False} == {each["name"]: "error" not in each for each in documents}
-    assert ["2", "1"] == [each.version for each in machine.packages.list().values()]
+    assert ["2", "1"] == [each.version for each in machine.packages.lock().packages.values()]
 
 
 def test_rollback_goes_back_without_the_source_and_undoes_itself(machine):
@@ -149,7 +153,7 @@ def test_name_whose_folder_another_package_has_is_refused(machine):
 
     with pytest.raises(PackageRefused, match="has the folder of '@foo/bar': uninstall that one first"):
         machine.install(clash)
-    assert ["@foo/bar"] == [each.name for each in machine.packages.list().values()]
+    assert ["@foo/bar"] == [each.name for each in machine.packages.lock().packages.values()]
 
 
 def test_package_that_changes_its_name_is_not_an_update(machine):
@@ -165,7 +169,7 @@ def test_two_that_install_at_once_leave_both(machine, commands, home):
     running = [commands.start(["pkg", "install", str(source)]) for source in sources]
 
     assert [0, 0, 0, 0] == [process.wait() for process in running]
-    assert {"p0", "p1", "p2", "p3"} == set(machine.packages.list())
+    assert {"p0", "p1", "p2", "p3"} == set(machine.packages.lock().packages)
     assert [] == machine.leftovers()
 
 
@@ -177,7 +181,7 @@ def test_changed_meanwhile_by_another_process_it_is_refused(machine):
         with pytest.raises(RequestRefused, match="meanwhile"):
             machine.packages.install(candidate)
 
-    assert {} == machine.packages.list()
+    assert {} == machine.packages.lock().packages
 
 
 def test_prompts_become_slash_commands_unless_they_are_switched_off(machine, home):
@@ -188,7 +192,7 @@ def test_prompts_become_slash_commands_unless_they_are_switched_off(machine, hom
     machine.install(machine.write({"prompts/fix.md": "Theirs: $1", "prompts/plan.md": "Plan."}, "kit"))
 
     def names():
-        return {(prompt.prefix, prompt.name) for prompt in Engine().slash.read_prompts()}
+        return {(prompt.prefix, prompt.name) for prompt in Engine().slash.read_own().prompts}
 
     assert {("prompt", "fix"), ("kit", "fix"), ("kit", "plan")} == names()
     for entry, left in (
@@ -216,3 +220,104 @@ def test_without_packages_nothing_of_them_is_loaded(home):
     code += "assert not [name for name in sys.modules if 'packages' in name and 'oulipoly' in name]"
 
     assert 0 == subprocess.run([sys.executable, "-c", code], env=dict(os.environ), check=False).returncode
+
+
+def test_theme_of_a_package_is_one_of_the_app_unless_it_is_switched_off(machine):
+    theme = "dark = true\nprimary = '#112233'\n"
+    machine.install(machine.write({"themes/dusk.toml": theme, "themes/other.json": "{}"}, "kit"))
+    paths = Engine().paths
+
+    assert ["dusk"] == [each.name for each in read_themes(paths).value]
+    paths.settings.parent.mkdir(parents=True, exist_ok=True)
+    paths.settings.write_text('themes = ["!kit"]\n')
+    assert () == read_themes(paths).value
+
+
+def test_lock_file_that_is_broken_is_named_and_hinders_nothing_else(machine, capfd):
+    machine.install(machine.kit())
+    (machine.root / "packages-lock.json").write_text("{")
+    engine = Engine()
+
+    assert ((), (), ()) == (
+        engine.packages.enabled("skills"),
+        engine.slash.read_own().prompts,
+        read_themes(engine.paths).value,
+    )
+    for words in (
+        ["pkg", "list"],
+        ["pkg", "install", str(machine.folder / "kit")],
+        ["pkg", "uninstall", "foo-oxi-tools"],
+    ):
+        assert 2 == main(words)
+        assert "packages-lock.json cannot be read" in capfd.readouterr().err
+    main(["config", "check"])
+    assert "packages-lock.json" in capfd.readouterr().out
+    assert (machine.root / "foo-oxi-tools" / "package.toml").is_file()
+
+
+def test_what_two_packages_bring_under_one_name_is_told_and_nothing_aborts(machine, capfd):
+    for name in ("b-kit", "a-kit"):
+        machine.install(machine.write({"skills/review/SKILL.md": "x"}, name))
+
+    assert 0 == main(["pkg", "list"])
+    assert "skill review is that of a-kit; the long name reaches b-kit:review" in capfd.readouterr().err
+    assert 0 == main(["pkg", "list", "--json"])
+    clashes = json.loads(capfd.readouterr().out)["clashes"]
+    assert [{"kind": "skills", "name": "review", "packages": ["a-kit", "b-kit"]}] == clashes
+    main(["config", "check"])
+    assert "use b-kit:review" in capfd.readouterr().out
+
+
+def test_file_that_came_from_elsewhere_is_named_and_goes_when_the_package_is_installed_again(machine):
+    machine.install(machine.kit())
+    root = (machine.root / "foo-oxi-tools").resolve()
+    root.chmod(0o700)
+    (root / "planted.py").write_text("x")
+    assert ("planted.py",) == machine.packages.details("foo-oxi-tools").damaged
+
+    machine.install(machine.folder / "kit")
+
+    assert () == machine.packages.details("foo-oxi-tools").damaged
+    assert [] == machine.leftovers()
+
+
+def test_too_large_an_extension_is_listed_and_not_used(machine):
+    root = machine.kit()
+    (root / "extensions" / "two.py").write_text("#" * (5 << 20))
+    machine.install(root)
+
+    assert ["hello"] == [each.name for each in machine.packages.enabled("extensions")]
+
+
+def test_what_is_installed_already_stays_as_it_is(machine):
+    machine.install(machine.kit())
+    lock = (machine.root / "packages-lock.json").read_bytes()
+
+    assert machine.update("foo-oxi-tools").is_same
+
+    assert lock == (machine.root / "packages-lock.json").read_bytes()
+
+
+@pytest.mark.parametrize("step", ["keep", "put_in_place", "restore", "_tidy"])
+def test_step_that_fails_leaves_the_old_package_or_the_new_one_and_nothing_to_settle(machine, monkeypatch, step):
+    for version in "12":
+        machine.install(machine.kit(version))
+    earlier = machine.packages.lock().packages["foo-oxi-tools"].previous[0]
+    delete(machine.root / earlier.digest)
+    machine.kit("3")
+    with monkeypatch.context() as patched:
+        patched.setattr(Packages, step, fail)
+        change = machine.packages.roll_back if step == "restore" else machine.update
+        with pytest.raises(RunnerError, match="No space"):
+            change("foo-oxi-tools")
+
+    expected = "3" if step == "_tidy" else "2"
+    assert expected == machine.packages.lock().packages["foo-oxi-tools"].version
+    assert () == machine.packages.details("foo-oxi-tools").damaged
+    settled = machine.packages.settle()
+    assert (["finished"] if step == "_tidy" else []) == [sentence.split()[-1] for sentence in settled]
+    assert [] == machine.leftovers()
+
+
+def fail(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
