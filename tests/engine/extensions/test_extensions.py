@@ -7,6 +7,7 @@ import pytest
 
 from oulipoly_engine.errors import ExtensionNotFound, ExtensionRefused
 from oulipoly_engine.extension_api import Handled, Session, Transform
+from oulipoly_tui import split_settings
 
 FORK = ["before_fork"]
 HERE = Session("s1", "/w", "r", "a", "m", "t")
@@ -344,3 +345,32 @@ def test_a_process_that_stays_calls_the_files_as_they_are_once_they_are_allowed(
     extending.allow("shifty")
     with pytest.raises(ExtensionRefused, match="another"):
         extending.guard()
+
+
+def test_what_lies_behind_a_link_to_a_folder_is_not_run(extending, tmp_path):
+    place = extending.write("linked", "def before_fork(self): pass", hooks=FORK)
+    (tmp_path / "elsewhere").mkdir()
+    (place / "part").symlink_to(tmp_path / "elsewhere")
+
+    status = extending.status("linked")
+    assert ("failed", True) == (status.state, "part is a link to a folder" in status.reason)
+
+
+def test_extensions_of_a_package_are_found(extending, tmp_path):
+    source = tmp_path / "bundle"
+    extending.write("inside", "def before_fork(self): raise Refused('packed')", source / "extensions", hooks=FORK)
+    (source / "package.toml").write_text("name = 'bundle'\nversion = '1.0.0'\nextensions = ['extensions/inside']\n")
+    packages = extending.engine.packages
+    with packages.candidate(str(source), 10.0) as candidate:
+        packages.install(candidate)
+    extending.open()
+
+    assert "package" == extending.status("inside").installed.source
+    extending.allow("inside")
+    with pytest.raises(ExtensionRefused, match="packed"):
+        extending.guard()
+
+
+@pytest.mark.parametrize("words", [[], ["--linear"]])
+def test_the_app_takes_no_extensions_as_a_word_of_its_own(words):
+    assert (words, ["extensions_enabled=false"]) == split_settings(["--no-extensions", *words])
