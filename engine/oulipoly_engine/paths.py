@@ -15,6 +15,7 @@ from oulipoly_engine.records import Record, replace
 
 APP = "oulipoly-agent-runner"
 PROJECT_FOLDER = ".agent-runner"
+_EMPTY_IS_NO = "_TELEMETRY"  # ends the names of variables that say no when they are empty; others say nothing then
 CONFIGURATION_JOURNAL = "configuration-change.json"
 _SOCKET_PATH_LIMIT = 103  # bytes: macOS gives a Unix socket's path 104 with the final NUL, Linux 108
 _LONGEST_SOCKET_NAME = len("/123456789012.sock.new")  # a live session's; terminals have shorter ones
@@ -231,7 +232,11 @@ def with_options(
 
 def above_of(env: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of an environment that may be settings."""
-    return {name: value for name, value in env.items() if value and name.startswith(variables.SETTINGS)}
+    return {
+        name: value
+        for name, value in env.items()
+        if name.startswith(variables.SETTINGS) and (value or name.endswith(_EMPTY_IS_NO))
+    }
 
 
 def _find_own_project() -> Path | None:

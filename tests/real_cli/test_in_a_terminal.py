@@ -9,6 +9,7 @@ import time
 
 import pexpect
 import pytest
+from loopback.extension import CALLS, add_extension
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
@@ -95,3 +96,25 @@ def test_cli_in_a_terminal_outlives_who_showed_it(world, api, talking, shown, cl
     ask(api, second, "another word")
 
     assert [identity] == [one.id for one in terminals.survey(talking, SystemClock()).living]
+
+
+@BOTH
+def test_cli_in_a_terminal_asks_and_calls_an_extensions_tool(world, api, talking, shown, plan, cli):
+    add_extension(world)
+    world.run("ext", "enable", "weather", "--allow")
+    api.plans[f"{cli}-one"] = plan(tool=CALLS[cli]("forecast", {"city": "Rome"}))
+    if cli == "codex":  # by its key
+        api.plans["sk-loopback"] = api.plans["codex-one"]
+    identity = world.run("repl", f"{cli}-one", "--detach").stdout.strip()
+    screen = shown("attach", identity)
+    screen.expect(_WELCOME[cli])
+    time.sleep(3)
+
+    screen.send("the weather please")
+    time.sleep(0.5)
+    screen.send("\r")
+    screen.expect({"claude": "Yes", "codex": "Allow"}[cli])  # of its dialog
+    time.sleep(0.5)
+    screen.send("\r")
+
+    screen.expect("sunny in Rome")

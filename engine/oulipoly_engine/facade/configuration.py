@@ -208,7 +208,8 @@ class Configuration(Part):
         from oulipoly_engine.service.accounts.file_edit import FileEdit
 
         self._home.refuse_if_read_only("edit the configuration")
-        return FileEdit(self._home.paths, name, self._home.models_dir, self._home.agents_dir)
+        home = self._home
+        return FileEdit(home.paths, name, home.models_dir, home.agents_dir, lambda file: home.tell_changed([file]))
 
     def set_up(self) -> SetUp:
         """Return what would be added for the logins of this machine that are not accounts yet; nothing is written."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.setup.sync import SetupSync
     from oulipoly_engine.facade.snapshot import Snapshot, SnapshotMaker
     from oulipoly_engine.facade.state_file import StateFile
+    from oulipoly_engine.facade.telemetry import TelemetryRecords
     from oulipoly_engine.facade.terminals.command_log import CommandLog
     from oulipoly_engine.facade.terminals.new_terminals import NewTerminals
     from oulipoly_engine.facade.terminals.programs import Programs
@@ -317,6 +318,13 @@ class Engine:
         from oulipoly_engine.facade.state_file import StateFile
 
         return StateFile(self._home)
+
+    @made_once
+    def telemetry(self) -> TelemetryRecords:
+        """Return what telemetry holds."""
+        from oulipoly_engine.facade.telemetry import TelemetryRecords
+
+        return TelemetryRecords(self._home)
 
     @made_once
     def checks(self) -> Checks:

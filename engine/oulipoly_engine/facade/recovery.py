@@ -71,6 +71,7 @@ class Recovery(Part):
         from oulipoly_engine.store.operations import operations
 
         with suppress(RunnerError), self._home.lend_store() as store:  # who needs the state file tells what is wrong
+            self._home.settle_telemetry(store, is_on=self._home.files.settings().telemetry)
             if operations.find(store, "begun"):
                 from oulipoly_engine.facade.packages.packages import Packages
                 from oulipoly_engine.facade.worktrees.worktrees import Worktrees

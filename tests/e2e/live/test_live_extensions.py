@@ -34,13 +34,13 @@ class extension:
     def before_fork(self): raise Refused("no forks")
     def before_tree(self): raise Refused("no way back")
     def before_switch(self): raise Refused("no other")
-    def message_sent(self, event): self.note(event)
+    def message_sent(self, event): self.note(event); raise ValueError("observers fail open")
     def message_received(self, event): self.note(event)
     def session_started(self, event): self.note(event)
     def session_ended(self, event): self.note(event)
     def settings_changed(self, event): self.note(event)
     def event(self, event): self.note(event)
-    def tool_used(self, event): raise ValueError("observers fail open")
+    def tool_used(self, event): self.note(event)
     def error(self, event): self.note(event)
     def note(self, event):
         print(json.dumps({"topic": event["topic"], "text": event.get("text") or event.get("name", "")}))
@@ -145,6 +145,7 @@ def test_observers_hear_what_happens_and_cost_the_turn_nothing_where_they_fail(e
     extended.live.order(session, orders.Close(), starts=False)
     extended.until_closed(session)
     assert heard_by_extension(extended, "session_ended")
+    assert 1 == extended.engine.extensions.find("all").standing.failures  # of `message_sent`
     assert [] == extended.rows("SELECT name FROM event_readers")
 
 

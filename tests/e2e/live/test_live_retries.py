@@ -8,7 +8,7 @@ import pytest
 
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.core.live import orders
-from oulipoly_engine.core.live.events import TurnRetrying
+from oulipoly_engine.core.live.events import ItemEnded, TurnRetrying
 from oulipoly_engine.core.live.runtime_status import Ready
 
 
@@ -95,3 +95,16 @@ def test_a_kill_of_the_host_leaves_a_turn_that_goes_on_with_its_message(live):
     assert (turn, "starting") == (left.turn_id, left.status)
     assert "completed" == live.live.wait(session, resumed.turn_id).status
     assert script(["fail", 1], ["say", "hello"]) in live.texts()[-1]
+
+
+@pytest.mark.parametrize("runtime", ["demo-claude1", "demo-codex1"])
+def test_each_cli_takes_the_message_again(live, runtime):
+    settings(live, retry_base_ms=20)
+    session, turn = live.begin_turn("[[network:2]] hello", runtime=runtime)
+    result = live.live.wait(session, turn)
+    events = [numbered.event for numbered in live.live.events(session)]
+
+    assert ("completed", True) == (result.status, bool(result.reply))
+    assert [1, 2] == [event.attempt for event in events if isinstance(event, TurnRetrying)]
+    said = [event.item for event in events if isinstance(event, ItemEnded) and event.item.kind == "user_message"]
+    assert 1 == len(said)

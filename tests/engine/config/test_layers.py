@@ -242,3 +242,15 @@ def test_what_stays_open_follows_a_project_and_a_persons_trust(tmp_path, project
         for grant in engine.grants.list():
             engine.grants.revoke(grant.grant_id)
         assert not counts()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_on"),
+    [("1", True), ("true", True), ("YES", True), ("on", True), ("0", False), ("no", False), ("", False), ("x", False)],
+)
+@pytest.mark.parametrize("variable", ["OXI_TELEMETRY", "AGENT_RUNNER_TELEMETRY"])
+def test_a_variable_that_does_not_say_yes_switches_telemetry_off(paths, variable, text, is_on):  # vector 46
+    paths.settings.write_text("telemetry = true\n")
+    settings = load.load_settings(with_above(paths, environment=above_of({variable: text}))).value
+
+    assert (is_on, True) == (settings.telemetry, load.load_settings(paths).value.telemetry)

@@ -272,3 +272,15 @@ def test_in_process_nothing_holds_and_ext_list_says_so(confined, extending, agen
     assert set(tried) == {each["id"] for each in told if each["result"]["content"][0]["text"] == "true"}
     assert "open can read: all that you can read" in listed
     assert "boxed can read: nothing of yours" in listed
+
+
+def test_home_that_is_a_link_leads_around_nothing(confined, extending, home, monkeypatch):
+    (home.parent / "link").symlink_to(home)
+    monkeypatch.setenv("HOME", str(home.parent / "link"))
+    code = CODE.replace("{'os': os", "{'home': os.path.expanduser('~'), 'os': os").replace("**given", "**{}")
+    extending.open()
+    world = confined(code, permissions=["file_read"])
+
+    assert call(world, {"what": "read a file"})
+    assert not call(world, {"what": "read ~/.ssh"})
+    assert not call(world, {"what": "read another account's login"})

@@ -4,7 +4,7 @@ import json
 from contextlib import asynccontextmanager
 
 import pytest
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from oulipoly_engine.config.base.app_settings import CustomCommand, fill
 from oulipoly_engine.paths import from_environment
@@ -130,9 +130,9 @@ async def test_its_key_is_pressed_to_be_bound_and_may_be_taken_from_another(app_
             await pilot.press("enter")
             await settled(pilot, lambda: type(app.screen).__name__ == "KeyPress")
             await pilot.press(key)
-            await settled(pilot, lambda: type(app.screen).__name__ == "Confirm")
-            assert other in str(app.screen.query_one("#text").render())
-            await pilot.press("y")
+            await settled(pilot, lambda: bool(getattr(app.screen, "_staged", ())))
+            assert other in str(app.screen.query_one(Static).render())
+            await pilot.press("enter")
             await settled(pilot, lambda key=key: app.keys.own[0].keys == key and not app.busy)
 
     text = (app_world.config / "app.toml").read_text()
@@ -175,6 +175,10 @@ async def test_a_command_is_added_changed_and_removed_in_the_settings(app_world,
             await pilot.press(*keys)
             await settled(pilot, lambda: type(app.screen).__name__ == screen and not app.busy)
 
+        async def save():
+            await settled(pilot, lambda: "enter: write it" in "\n".join(screen_text(app)))
+            await press("enter", screen="SettingsScreen")
+
         await press("comma", screen="SettingsScreen")
         rows = app.screen.query_one(VirtualList)
         app.screen.query_one(Input).value = "add a c"
@@ -187,10 +191,11 @@ async def test_a_command_is_added_changed_and_removed_in_the_settings(app_world,
         await press(*"ls {cdw}", "enter", screen="Question")
         assert "there is no placeholder {cdw}; write {cwd}" in "\n".join(screen_text(app))
         await press(*["backspace"] * 4, *"cwd}", "enter", screen="SettingsScreen")
+        await save()
         await settled(pilot, lambda: [one.words for one in app.options.commands] == [("true",), ("ls", "{cwd}")])
         await settled(pilot, lambda: "mine2" in plain(rows.cursor_line))  # where its key is given
         assert "" == app.screen.query_one(Input).value
-        await press("u", screen="SettingsScreen")
+        await press("ctrl+u", screen="SettingsScreen")
         await settled(pilot, lambda: [one.name for one in app.options.commands] == ["mine"])
 
         def go_to(name):
@@ -199,16 +204,18 @@ async def test_a_command_is_added_changed_and_removed_in_the_settings(app_world,
 
         go_to("confirm")
         await press("enter", screen="SettingsScreen")
+        await save()
         await settled(pilot, lambda: app.options.commands[0].confirm)
         go_to("key")
         await press("enter", screen="KeyPress")
         await press("f9", screen="SettingsScreen")
+        await save()
         await settled(pilot, lambda: app.options.commands[0].key == "f9")
-        await press("x", screen="Confirm")
-        await press("y", screen="SettingsScreen")
+        await press("ctrl+r", screen="SettingsScreen")
+        await save()
         await settled(pilot, lambda: not app.options.commands)
         assert "commands" not in file.read_text()
-        await press("u", screen="SettingsScreen")
+        await press("ctrl+u", screen="SettingsScreen")
         await settled(pilot, lambda: app.options.commands)
 
     assert CustomCommand("mine", ("true",), "f9", confirm=True) == app.options.commands[0]

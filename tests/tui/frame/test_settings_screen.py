@@ -52,6 +52,14 @@ async def change(app, pilot, settled, rows, name, typed):
     await settled(pilot, lambda: not app.busy)
 
 
+async def save(app, pilot, settled, screen_text, *lines):
+    """Write what is shown: the lines that go and come."""
+    await settled(pilot, lambda: "enter: write it" in "\n".join(screen_text(app)))
+    for line in lines:
+        assert any(line in shown for shown in screen_text(app))
+    await press(app, pilot, settled, "enter")
+
+
 async def test_values_are_shown_with_their_sources_refused_in_place_and_followed_when_the_file_changes(
     app_world, running, settled, screen_text
 ):
@@ -59,6 +67,8 @@ async def test_values_are_shown_with_their_sources_refused_in_place_and_followed
     app_world.write("app.toml", '[[commands]]\nname = "bad"\ncommand = "ls {nope}"\n')
     async with running((120, 36)) as (app, pilot):
         rows = await opened(app, pilot, settled, "f2")
+        go_to(rows, "routing_ttl_seconds")
+        await pilot.pause()
         text = "\n".join(screen_text(app))
         assert "routing_ttl_seconds      line 1     60" in text
         assert 'tie_rule                 default    "fewest-calls"' in text
@@ -89,11 +99,13 @@ async def test_hints_of_the_settings_can_be_clicked_and_theme_and_preset_take_ho
         go_to(rows, "theme")
         await press(app, pilot, settled, "enter", screen="Choice")
         await press(app, pilot, settled, "down", "enter")
+        await save(app, pilot, settled, screen_text, "app.toml:1", '+ theme = "light"')
         await settled(pilot, lambda: app.theme == "agents-light")
         go_to(rows, "preset")
         await press(app, pilot, settled, "enter", screen="Choice")
         assert any("Keys as emacs has them" in line for line in screen_text(app))
         await press(app, pilot, settled, "G", "up", "enter")
+        await save(app, pilot, settled, screen_text, '+ preset = "emacs"')
         await settled(pilot, lambda: app.keys.find("frame.palette").keys == "alt+x")
         assert 'theme = "light"\npreset = "emacs"\n' == file.read_text()
 
@@ -101,7 +113,8 @@ async def test_hints_of_the_settings_can_be_clicked_and_theme_and_preset_take_ho
         await pilot.pause()
         y, edge = next((y, line) for y, line in enumerate(screen_text(app)) if "enter: change" in line)
         await pilot.click(offset=(edge.index("→: next"), y))
-        await settled(pilot, lambda: 'theme = "light"' not in file.read_text() and not app.busy)
+        await save(app, pilot, settled, screen_text, '- theme = "light"', '+ theme = "contrast"')
+        await settled(pilot, lambda: 'theme = "contrast"' in file.read_text() and not app.busy)
         await pilot.click(offset=(edge.index("enter: change"), y))
         await settled(pilot, lambda: type(app.screen).__name__ == "Choice")
         await pilot.press("escape")
@@ -115,26 +128,33 @@ async def test_each_row_says_what_it_is_for_its_default_and_how_it_is_changed(ap
         go_to(rows, "archive_limit_mb")
         await settled(pilot, lambda: any("0: any amount" in line for line in screen_text(app)))
         text = "\n".join(screen_text(app))
-        assert "default 2048 · not in config.toml" in text
+        assert "built-in 2048 · not in config.toml" in text
         assert "enter: type a number" in text
 
-        await pilot.press("slash", *"rea")  # what is typed into the filter can be read
+        await pilot.press(*"rea")  # what is typed into the filter can be read
         await settled(pilot, lambda: app.screen.query_one(Input).value == "rea")
         assert any(line.strip("│ ") == "rea" for line in screen_text(app))
 
 
 async def test_a_switch_is_flipped_and_accounts_are_pinned_drained_and_put_into_pools_where_settings_are(
-    app_world, running, settled
+    app_world, running, settled, screen_text
 ):
     file = app_world.config / "config.toml"
     app_world.write("config.toml", "archive = false # mine\n")
     async with running((120, 36)) as (app, pilot):
         rows = await opened(app, pilot, settled)
         go_to(rows, "archive")
-        for key, text in (("enter", "true"), ("space", "false"), ("u", "true")):  # u takes the last one back
-            await press(app, pilot, settled, key)
-            await settled(pilot, lambda text=text: file.read_text() == f"archive = {text} # mine\n")
-        await press(app, pilot, settled, "backspace")
+        await press(app, pilot, settled, "enter")
+        await save(app, pilot, settled, screen_text, "config.toml:1", "- archive = false", "+ archive = true # mine")
+        await settled(pilot, lambda: file.read_text() == "archive = true # mine\n")
+        await press(app, pilot, settled, "right")
+        await settled(pilot, lambda: "enter: write it" in "\n".join(screen_text(app)))
+        await press(app, pilot, settled, "escape")  # leaves it
+        assert file.read_text() == "archive = true # mine\n"
+        await press(app, pilot, settled, "ctrl+u")  # takes the last one back
+        await settled(pilot, lambda: file.read_text() == "archive = false # mine\n")
+        await press(app, pilot, settled, "delete")
+        await save(app, pilot, settled, screen_text, "- archive = false")
         await settled(pilot, lambda: "archive" not in file.read_text())
 
         rows.go_to("pin:opus")
@@ -142,27 +162,28 @@ async def test_a_switch_is_flipped_and_accounts_are_pinned_drained_and_put_into_
         await press(app, pilot, settled, "down", "enter")
         await settled(pilot, lambda: app.snapshot.pool("opus").pin == "bob")
         rows.go_to("drain:ada")
-        await press(app, pilot, settled, "space")
+        await press(app, pilot, settled, "right")
         await settled(pilot, lambda: app.snapshot.accounts[0].wishes.drained)
         rows.go_to("reserve:ada")
         await press(app, pilot, settled, "enter", screen="Question")
         await press(app, pilot, settled, "7", "enter")
         await settled(pilot, lambda: app.snapshot.accounts[0].wishes.reserve == 0.07)
 
-        await press(app, pilot, settled, "slash", *"models/opus", "enter")
+        await press(app, pilot, settled, *"models/opus")
         go_to(rows, "providers")
         await press(app, pilot, settled, "enter", screen="Items")
         await press(app, pilot, settled, "a", screen="Choice")
         await press(app, pilot, settled, "enter", screen="Items")
         await press(app, pilot, settled, "x", screen="Items")
         await press(app, pilot, settled, "escape")
+        await save(app, pilot, settled, screen_text)
         await settled(pilot, lambda: app.snapshot.pool("opus") is not None)
 
     text = (app_world.config / "models/opus.toml").read_text()
     assert "[[providers]]\nname = 'bob'\n\n[[providers]]\nname = \"cyd\"\n" == text
 
 
-async def test_texts_of_a_list_are_typed_and_checked(app_world, running, settled):
+async def test_texts_of_a_list_are_typed_and_checked(app_world, running, settled, screen_text):
     app_world.write("providers.toml", '[ada]\ncommand = "sh"\nargs = [\n  "-c", # what\n]\n')
     async with running((120, 36)) as (app, pilot):
         go_to(await opened(app, pilot, settled), "args")
@@ -171,6 +192,8 @@ async def test_texts_of_a_list_are_typed_and_checked(app_world, running, settled
         await press(app, pilot, settled, *"a b", "enter", screen="Items")
         await press(app, pilot, settled, "enter", screen="Question")
         await press(app, pilot, settled, "end", "x", "enter", screen="Items")
+        await press(app, pilot, settled, "escape")
+        await save(app, pilot, settled, screen_text, '-   "-c", # what', '+   "-cx", # what', '+   "a b",')
 
     assert 'args = [\n  "-cx", # what\n  "a b",\n]' in (app_world.config / "providers.toml").read_text()
 
@@ -183,29 +206,34 @@ async def test_a_key_is_pressed_to_be_bound_and_one_of_another_action_is_taken_f
         rows = await opened(app, pilot, settled)
         rows.go_to("key:pools.drain")
         await press(app, pilot, settled, "enter", screen="KeyPress")
-        await press(app, pilot, settled, "w", screen="Confirm")
+        await press(app, pilot, settled, "w")
+        await settled(pilot, lambda: "enter: write it" in "\n".join(screen_text(app)))
         assert any("w is the key of pools.why (Explain the choice of an account" in line for line in screen_text(app))
-        await press(app, pilot, settled, "n")
+        await press(app, pilot, settled, "escape")
         assert not file.exists()
         await press(app, pilot, settled, "enter", screen="KeyPress")
-        await press(app, pilot, settled, "w", screen="Confirm")
-        await press(app, pilot, settled, "y")
+        await press(app, pilot, settled, "w")
+        await save(app, pilot, settled, screen_text, '+ "pools.why" = "none"')
         await settled(pilot, lambda: app.keys.find("pools.drain").keys == "w")
         assert '[keys]\n"pools.why" = "none"\n"pools.drain" = "w"\n' == file.read_text()
-        await press(app, pilot, settled, "u")
+        await press(app, pilot, settled, "ctrl+u")
         await settled(pilot, lambda: app.keys.find("pools.why") is not None)
 
         rows.go_to("key:pools.why")
         await press(app, pilot, settled, "enter", screen="KeyPress")
         await press(app, pilot, settled, "f9")
+        await save(app, pilot, settled, screen_text)
         await settled(pilot, lambda: app.keys.find("pools.why").keys == "f9")
-        await press(app, pilot, settled, "a", screen="KeyPress")
+        await press(app, pilot, settled, "ctrl+n", screen="KeyPress")
         await press(app, pilot, settled, "ctrl+c")
+        await save(app, pilot, settled, screen_text)
         await settled(pilot, lambda: app.keys.find("pools.why").keys == "f9,ctrl+c")
         assert '"pools.why" = "f9,ctrl+c"' in file.read_text()
-        await press(app, pilot, settled, "x")
+        await press(app, pilot, settled, "ctrl+r")
+        await save(app, pilot, settled, screen_text)
         await settled(pilot, lambda: app.keys.find("pools.why") is None)
-        await press(app, pilot, settled, "backspace")
+        await press(app, pilot, settled, "delete")
+        await save(app, pilot, settled, screen_text)
         await settled(pilot, lambda: app.keys.find("pools.why").keys == "w")
 
 
@@ -248,4 +276,4 @@ def test_rows_show_what_holds_above_the_files_and_what_of_a_project_is_ignored(t
         for begin in ('theme variable "nord"', 'tie_rule project "lowest-use"', "auto_compaction default [x] true")
     ]
     theme = next(each for each in sections[1].settings if each.name == "theme")
-    assert '"nord" by $OXI_THEME holds above this file' in describe_setting(theme)[1]
+    assert 'environment "nord" ($OXI_THEME) hides built-in not set' == describe_setting(theme)[1]

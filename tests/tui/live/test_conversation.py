@@ -437,3 +437,15 @@ def test_the_text_that_resumes_a_turn_is_ours():
     assert "▌ agent-runner" in drawn
     assert "you" not in drawn
     assert [] == talk.messages()
+
+
+def test_a_turn_that_waits_to_be_tried_again_says_so_until_it_is():
+    retrying = ev.TurnRetrying("no answer", "unknown", "t", 1, 3, 5000, "network")
+    talk = told(ev.TurnStarted("n", "t", "user"), retrying)
+    standing = Standing(elapsed_s=3.0, interrupt_key="X", is_attached=True)
+
+    assert "● Retry 1/3 in 5 s: network. Esc: stop" == plain(working_line(talk, standing, 76))
+    assert "Retry 1/3 in 5 s: network · no answer" in text_of(talk)
+
+    talk.apply(numbered(ev.TurnStarted("n", "t", "user"), first=3))
+    assert "● running 3 s · X interrupts" == plain(working_line(talk, standing, 76))

@@ -529,3 +529,17 @@ async def test_a_slash_command_of_an_extension_is_offered_and_says_what_it_has_t
         await one.sees("waved at bob")
         await one.press("escape")
         engine.extensions.close()
+
+
+async def test_escape_stops_a_turn_that_waits_to_be_tried_again(live):
+    async with live() as one:
+        config = one.world.config / "config.toml"
+        config.write_text(f"retry_base_ms = 20000\n{config.read_text()}")
+        await one.press("6")
+        await one.begin()
+        await one.write("[[network:1]] hello")
+        await one.sees("● Retry 1/3 in", "network. Esc: stop")
+        await one.press("escape")
+        await one.sees("■ interrupted: it was stopped before it was tried again", "● ready")
+
+        assert one.composer.has_focus

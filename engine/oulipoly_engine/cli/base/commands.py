@@ -82,6 +82,7 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("pkg", "", _SET_UP, verbs="install, list, update, roll back packages of extensions, skills, prompts"),
     Subcommand("demo", "setup.demo", _SET_UP, keeps_off=True),
     Subcommand("completion", "completion.scripts", _SET_UP, keeps_off=True),
+    Subcommand("telemetry", "", _SET_UP, verbs="show, clear what was counted here, where you have switched that on"),
     Subcommand("state", "", _SET_UP, verbs="fill in what an older state file lacks, or start afresh"),
     Subcommand("artifact", "", _SCRIPTS, verbs="put, get, list, diff, remove what agents keep and hand to each other"),
     Subcommand("trace", "runs.trace", _SCRIPTS),
@@ -148,6 +149,8 @@ SUBCOMMANDS = (  # in each section the most used first
     *_verbs("config enable disable list", "setup.config_lists", keeps_off=True),
     *_verbs("config path init schema trust", "setup.config", keeps_off=True),
     Subcommand("config migrate", "setup.migrate", older=("migrate-config",), keeps_off=True),
+    #
+    *_verbs("telemetry show clear", "runs.telemetry"),
     #
     Subcommand("state backfill", "setup.migrate", older=("migrate-db",)),
     Subcommand("state rebuild", "setup.migrate", older=("migrate",), keeps_off=True),

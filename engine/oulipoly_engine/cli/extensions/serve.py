@@ -8,6 +8,7 @@ from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import output
+from oulipoly_engine.facade.base.own_process import interruptible
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -27,5 +28,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if os.isatty(0):
         raise UsageInvalid("`ext serve` speaks to a program, not to a person: CLIs start it by themselves")
     write = output.take_stdout()
-    serving.serve(lambda size: os.read(0, size), write)
+    with interruptible() as guard:
+        guard.arm()  # a CLI ends us in the middle of a call: that is no failure of the extension
+        serving.serve(lambda size: os.read(0, size), write)
     return 0

@@ -63,6 +63,7 @@ class Setting(Record):
     fault: str | None = None  # what is wrong with it now
     owner: str = ""  # the account or the command whose table it is in; empty: the file has but one of it
     above: Above | None = None  # what holds instead of the file; None: the file does
+    between: tuple[Above, ...] = ()  # what stands above the file too and is hidden by `above`, the highest first
 
     @property
     def name(self) -> str:
@@ -351,13 +352,15 @@ def _list_ignored(paths: Paths, layers: Sequence[Layer]) -> Iterator[Section]:
         yield Section("project · what it says without effect", (), notes=notes)
 
 
-def _read_above(paths: Paths, layers: Sequence[Layer]) -> dict[str, Above]:
-    """Return what stands above the user's own files, by key."""
-    return {
-        key: Above(layer.name, mask.text(as_toml(stated.value)), stated.source.replace(str(paths.home), "~"))
-        for layer in layers
-        for key, stated in layer.values.items()
-    }
+def _read_above(paths: Paths, layers: Sequence[Layer]) -> dict[str, tuple[Above, ...]]:
+    """Return what stands above the user's own files, by key, the highest first."""
+    above: dict[str, tuple[Above, ...]] = {}
+    for layer in layers:
+        for key, stated in layer.values.items():
+            shown = mask.text(as_toml(stated.value))
+            statement = Above(layer.name, shown, stated.source.replace(str(paths.home), "~"))
+            above[key] = (statement, *above.get(key, ()))
+    return above
 
 
 def _of_table(
@@ -366,18 +369,18 @@ def _of_table(
     table: type[Table],
     at: KeyPath,
     known: Mapping[str, tuple[str, ...]],
-    above: Mapping[str, Above] | None = None,
+    above: Mapping[str, tuple[Above, ...]] | None = None,
 ) -> tuple[Setting, ...]:
     """Return the settings of one table; tables within it are left to the editor. above: what stands above it."""
     from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
 
-    return tuple(
-        replace(
-            _make(paths, file, (*at, rule.name), rule, _inside(file.data, (*at, rule.name)), known),
-            above=(above or {}).get(rule.name),
-        )
-        for rule in rules.list_rules(table)
-    )
+    settings: list[Setting] = []
+    for rule in rules.list_rules(table):
+        setting = _make(paths, file, (*at, rule.name), rule, _inside(file.data, (*at, rule.name)), known)
+        if statements := (above or {}).get(rule.name):
+            setting = replace(setting, above=statements[0], between=statements[1:])
+        settings.append(setting)
+    return tuple(settings)
 
 
 def _of_members(paths: Paths, file: TomlFile, known: Mapping[str, tuple[str, ...]]) -> tuple[Setting, ...]:

@@ -67,6 +67,9 @@ def parse_texts(texts: Mapping[str, str], source: str) -> Loaded[LayerValues]:
     return Loaded(values, tuple(problems))
 
 
+_ELSE_OFF = ("telemetry",)  # nobody is counted whose variable says anything but yes
+
+
 def parse_environment(environment: Mapping[str, str]) -> Loaded[LayerValues]:
     """Return the settings that variables give; our own name of one stands above another program's."""
     values: dict[str, Stated] = {}
@@ -75,6 +78,9 @@ def parse_environment(environment: Mapping[str, str]) -> Loaded[LayerValues]:
         names = [name for name in variable_names(rule) if name in environment]
         for name in names[:1]:
             loaded = parse_texts({rule.name: environment[name]}, "")
+            if rule.name in _ELSE_OFF and not loaded.value:
+                problems_told = loaded.problems if environment[name] else ()
+                loaded = Loaded(parse_texts({rule.name: "false"}, "").value, problems_told)
             problems += (replace(problem, file=Path(f"${name}")) for problem in loaded.problems)
             values |= {key: replace(stated, source=f"${name}") for key, stated in loaded.value.items()}
     return Loaded(values, (*problems, *_unknown_variables(environment)))

@@ -68,6 +68,8 @@ COMMANDS = (
     reads("config schema", "JSON Schema", "print the JSON Schema of a file, for editors"),
     writes("config migrate", "migrate configuration", "bring an older configuration forward"),
     writes("state backfill", "backfill", "fill in what an older state file lacks"),
+    reads("telemetry show", "telemetry", "print all that telemetry holds; it is off unless you switch it on"),
+    destroys("telemetry clear", "clear telemetry", "remove all that telemetry holds"),
     destroys("state rebuild", "rebuild", "set the state file aside as a backup, start afresh"),
     writes(
         "pkg install",

@@ -21,7 +21,7 @@ WORDS: Mapping[str, str] = {  # a module here -> the first words of its commands
     "runs": "prompt repl resume run trace wait",
     "server": "agent device folder grants serve server",
     "sessions": "chat session",
-    "setup": "completion config demo doctor ext pkg setup state",
+    "setup": "completion config demo doctor ext pkg setup state telemetry",
     "terminals": "terminal",
     "worktrees": "worktree",
 }

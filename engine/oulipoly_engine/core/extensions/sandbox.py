@@ -4,7 +4,7 @@
 |-----------------------------|------------------------------|--------------------------------------------------|
 | the system's programs       | reads                        |                                                  |
 | its own folder              | reads                        |                                                  |
-| /tmp, its HOME              | 64 MiB of memory, of its own |                                                  |
+| /tmp                        | 64 MiB of memory, of its own |                                                  |
 | home, folder of the session | nothing                      | file_read: reads; file_write: reads and writes   |
 | logins, keys, our files     | nothing                      | nothing                                          |
 | network                     | nothing                      | network: all of it                               |
@@ -17,7 +17,7 @@ Source: bubblewrap 0.8.0, seen 2026-11.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from oulipoly_engine.core.extensions.manifest import Permission
 from oulipoly_engine.records import Record
@@ -37,6 +37,7 @@ _SYSTEM = (
 )
 _FOR_NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
 # KiB of address space, seconds of processor time in all, descriptors, processes, no core file.
+_FILES = frozenset({Permission.FILE_READ, Permission.FILE_WRITE})
 _LIMITS = "ulimit -c 0; ulimit -v 2097152; ulimit -t 300; ulimit -n 256; ulimit -u 64 2>/dev/null || ulimit -p 64"
 _RUN = f'{_LIMITS}; exec "$@"'
 
@@ -87,7 +88,7 @@ def _bind_files(box: Box) -> Iterator[str]:
 
 
 def _list_covered(box: Box) -> tuple[str, ...]:
-    if not {Permission.FILE_READ, Permission.FILE_WRITE} & box.granted:
+    if not _FILES & box.granted:
         return ()
     return tuple(path for path, is_folder in box.hidden if is_folder)
 
@@ -114,8 +115,8 @@ def describe_reach(granted: frozenset[str]) -> str:
 UNCONFINED = "can read: all that you can read, and do what you can do: in-process Python is not a sandbox"
 
 
-def sandbox_environment(granted: frozenset[str], inherited: dict[str, str]) -> dict[str, str]:
-    """Return the environment of a program in a sandbox."""
-    if Permission.READ_ENVIRONMENT in granted:
-        return {**inherited, "HOME": SCRATCH, "TMPDIR": SCRATCH}
-    return dict(_PLAIN)
+def sandbox_environment(granted: frozenset[str], inherited: Mapping[str, str], home: str) -> dict[str, str]:
+    """Return the environment of a program in a sandbox. home: the user's, which is its own once it may read there."""
+    base = inherited if Permission.READ_ENVIRONMENT in granted else _PLAIN
+    has_files = bool(_FILES & granted)
+    return {**base, "HOME": home if has_files else SCRATCH, "TMPDIR": SCRATCH}

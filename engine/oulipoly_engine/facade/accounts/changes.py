@@ -57,6 +57,7 @@ class AccountChanges(AccountPart):
         if step.renamed is not None:
             self._refuse_old_rows(step.renamed[1])
         undo.write_step(self._home.paths.data, step, self._carry(step.renamed))
+        self._home.tell_changed(change.path for change in step.files)
 
     def undo(self, agreed: Step | None = None) -> Step:
         """Put back what the last change has changed, and return that change. Raises RunnerError.
@@ -66,7 +67,9 @@ class AccountChanges(AccountPart):
         self._home.refuse_if_read_only("change the configuration")
         data = self._home.paths.data
         step = agreed or undo.last_step(data)
-        return undo.undo_last(data, step, None if step is None else self._carry_back(step))
+        undone = undo.undo_last(data, step, None if step is None else self._carry_back(step))
+        self._home.tell_changed(change.path for change in undone.files)
+        return undone
 
     def settle(self) -> Iterator[str]:
         """Take a change back that a kill has cut off, and yield a sentence of it. Raises RunnerError."""

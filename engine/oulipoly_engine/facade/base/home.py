@@ -233,6 +233,26 @@ class Home:
                         orphans.close_lost(self._store, self.now(), self.paths)
             return self._store
 
+    def settle_telemetry(self, store: Store, *, is_on: bool) -> None:
+        """Have telemetry be told of what happens, or no more, as the setting says; what waits for it is kept."""
+        if not self.read_only and (is_on or store.has_readers()):
+            from oulipoly_engine.service.telemetry.recorder import Telemetry
+
+            with suppress(StoreUnusable):  # nothing is worth less than a run
+                Telemetry(store).settle(self.now(), is_on=is_on)
+
+    def tell_changed(self, files: Iterable[Path]) -> None:
+        """Tell who reads the outbox that files of the configuration have changed, whatever in them."""
+        if not self.paths.state_db.exists():
+            return
+        with suppress(StoreUnusable), self.lend_store() as store:
+            if store.has_readers():
+                from oulipoly_engine.store.outbox.events import publish
+
+                with store.write():
+                    changes = [{"key": "", "file": file.name} for file in files]
+                    publish(store, "settings_changed", self.now(), "", {"changes": changes})
+
     @contextmanager
     def lend_store(self) -> Iterator[Store]:
         """Lend the state file, and close this thread's connection afterwards. Raises as `store`."""

@@ -17,7 +17,7 @@ from oulipoly_engine.core.setup.mcp import expand
 from oulipoly_engine.core.text.lines import LineSplitter, Oversized
 from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.drivers.mcp_server import LONGEST_LINE, McpServer, ServedTool, ToolResult
-from oulipoly_engine.errors import ExtensionNotFound, RunnerError
+from oulipoly_engine.errors import ExtensionNotFound, Interrupted, RunnerError
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.command import inherited_environment, replace_process
 from oulipoly_engine.service.extensions.brokers import PLAIN_VARIABLES
@@ -67,6 +67,8 @@ class Serving:
         try:
             answer = self._home.extensions.running.call_tool(offered.extension, offered.tool.name, arguments)
             text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False, default=str)
+        except Interrupted:
+            raise
         except (RunnerError, ValueError, RecursionError) as error:
             return ToolResult(error.message if isinstance(error, RunnerError) else str(error), is_error=True)
         return ToolResult(redact_strictly(text[:_LONGEST_ANSWER]))

@@ -102,6 +102,7 @@ class LiveConnections(LiveRequests):
             hand_over=self._home.hand_over(store, files.settings()),
             retry=self._retry_policy(),
         )
+        self._home.settle_telemetry(store, is_on=files.settings().telemetry)
         cli = catalogue.clis.get(runtime.id)
         last = self._last_number(session.session_id)
         host = launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)

@@ -51,7 +51,12 @@ class OneShots(Part):
         face: where what the user sees goes. Raises StoreUnusable and ConfigInvalid.
         """
         with self._home.lend_store() as store:
-            yield OneShotRunner(self._home, store, face)
+            runner = OneShotRunner(self._home, store, face)
+            runner.settle_telemetry()
+            try:
+                yield runner
+            finally:
+                runner.settle_telemetry()
 
     def ask(self, request: Request, longest: int) -> Answered:
         """Send a prompt and return the answer; nothing is shown. longest: bytes of it.
@@ -134,6 +139,10 @@ class OneShotRunner:
         self._accounts, self._settings = self._files.accounts(), self._files.settings()
         self._invoker: Invoker | None = None
         self._resumed: ResolvedSession | None = None
+
+    def settle_telemetry(self) -> None:
+        """Have telemetry be told of runs, or not, as the settings say."""
+        self._home.settle_telemetry(self._store, is_on=self._settings.telemetry)
 
     def model(self, name: str, agent: str | None = None) -> Model:
         """Return a model. agent: who names it. Raises ModelUnknown or ConfigInvalid."""

@@ -11,6 +11,7 @@ import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,7 +42,16 @@ class FileEdit:
     another one.
     """
 
-    def __init__(self, paths: Paths, name: str, models_dir: Path | None = None, agents_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        paths: Paths,
+        name: str,
+        models_dir: Path | None = None,
+        agents_dir: Path | None = None,
+        saved: Callable[[Path], None] | None = None,
+    ) -> None:
+        """Name the file. saved: is called with it once it is written."""
+        self._saved = saved
         self._paths = paths
         self._folders = {"models": models_dir or paths.models, "agents": agents_dir or paths.agents}
         self.path = self._find(name)
@@ -118,6 +128,8 @@ class FileEdit:
             self._is_kept = True
             write_private(self._mirror / _KEPT, b"")
             raise ConfigInvalid(f"{error}; what you wrote is in {self._copy}") from error
+        if self._saved is not None:
+            self._saved(self.path)
 
     def _check(self, paths: Paths) -> tuple[Problem, ...]:
         folders = self._folders

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Section", "Setting"]
 
+_HUNK = re.compile(r"@@ -[\d,]+ \+(\d+)")
 _TRIES = 10  # each fails only where somebody else has written
 
 
@@ -134,11 +137,7 @@ class Settings(Record):
         """
         self._refuse_if_read_only()
         for left in reversed(range(_TRIES)):
-            files = settings_edit.plan(changes)
-            for file in files:
-                wrong = self._find_app_fault(file)
-                if wrong is not None:
-                    raise ConfigInvalid(f"{changes[-1][0].name}: {wrong}")
+            files = self._plan(changes)
             try:
                 if not files:
                     return None
@@ -165,6 +164,35 @@ class Settings(Record):
                 with suppress(StoreUnusable):
                     _publish_names(stack.enter_context(self.lend_store()), stack, changes)
             yield
+
+    def preview(self, changes: Sequence[tuple[Setting, str]]) -> tuple[str, ...]:
+        """Return the lines of the files that new values change: `FILE:LINE`, then `- old` and `+ new`; secrets masked.
+
+        Raises ConfigInvalid where one is refused.
+        """
+        from oulipoly_engine.config.base import mask  # noqa: PLC0415 - 20 ms, only a change needs it
+        from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - as above
+
+        lines: list[str] = []
+        for file in self._plan(changes):
+            texts = [text or "" for text in (file.before, file.after)]
+            before, after = (text.splitlines() for text in texts)
+            diff = "\n".join([*difflib.unified_diff(before, after, lineterm="", n=0)][2:])
+            # What app.toml calls a key is none of those that are secret.
+            shown = redact(diff) if app_file.is_app_file(file.path) else mask.lines(diff, texts)
+            name = str(file.path).replace(str(self.paths.home), "~", 1)
+            for line in shown.splitlines():
+                place = _HUNK.match(line)
+                lines.append(f"{line[0]} {line[1:]}" if place is None else f"{name}:{max(1, int(place[1]))}")
+        return tuple(lines)
+
+    def _plan(self, changes: Sequence[tuple[Setting, str]]) -> tuple[FileChange, ...]:
+        files = settings_edit.plan(changes)
+        for file in files:
+            wrong = self._find_app_fault(file)
+            if wrong is not None:
+                raise ConfigInvalid(f"{changes[-1][0].name}: {wrong}")
+        return files
 
     def _refusal_of_app(self, setting: Setting, typed: str) -> str | None:
         """Say what the app would find wrong with its file then: a key that is none, one that means two things."""
@@ -207,8 +235,11 @@ class Settings(Record):
 
 def _publish_names(store: Store, stack: ExitStack, changes: Sequence[tuple[Setting, str]]) -> None:
     if store.has_readers():
-        from oulipoly_engine.store.outbox.events import publish  # noqa: PLC0415 - mostly nobody reads it
+        from oulipoly_engine.service.telemetry.recorder import READER  # noqa: PLC0415 - mostly nobody reads it
+        from oulipoly_engine.store.outbox.events import publish, unregister  # noqa: PLC0415 - as above
 
         stack.enter_context(store.write())
         keys = [{"key": ".".join(map(str, setting.path)), "file": setting.file.name} for setting, _ in changes]
         publish(store, "settings_changed", SystemClock().now(), "", {"changes": keys})
+        if any(setting.path == ("telemetry",) and typed != "true" for setting, typed in changes):
+            unregister(store, READER)

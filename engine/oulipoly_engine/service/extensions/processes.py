@@ -54,6 +54,7 @@ Emit = Callable[[str, Mapping[str, Any]], object]
 PROTOCOL = 1
 _DENIED = 1  # error code of a refusal
 _LONGEST_LINE = 4 << 20  # bytes
+_LONGEST_COMMAND_S = 60.0
 _MOST_LINES = 10_000  # that are no answer, in one call
 _LADDER = ((signal.SIGKILL, 2.0),)  # it holds nothing that would have to be put in order
 _RUNNER = "oulipoly_engine.service.extensions.runner"
@@ -82,7 +83,8 @@ def confine(
     if obstacle:
         raise SpawnFailed(obstacle)
     box = _make_box(installed, granted, confinement)
-    return sandbox_words(box, argv), sandbox_environment(granted, inherited_environment())
+    home = str(confinement.home.resolve())
+    return sandbox_words(box, argv), sandbox_environment(granted, inherited_environment(), home)
 
 
 class ProcessExtension:
@@ -233,7 +235,7 @@ class ProcessExtension:
         ended = commands.run(
             *argv,
             cwd=cwd if isinstance(cwd, str) else None,
-            timeout_s=float(limit) if isinstance(limit, int | float) else 10.0,
+            timeout_s=min(float(limit), _LONGEST_COMMAND_S) if isinstance(limit, int | float) else 10.0,
         )
         result = {
             "exit_code": ended.exit_code,
@@ -314,7 +316,8 @@ def _make_box(installed: Installed, granted: frozenset[str], confinement: Confin
     place = Path(installed.place)
     start = place if place.is_dir() else place.parent
     reads = () if installed.manifest.command else _list_python()
-    files = tuple(dict.fromkeys((confinement.home, *_workspace(confinement.home))))
+    home = confinement.home.resolve()  # as what is hidden below it: a link would lead around that
+    files = (home, *_workspace(home))
     hidden = tuple(
         (str(path), path.is_dir())
         for path in confinement.hidden

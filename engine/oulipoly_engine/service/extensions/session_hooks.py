@@ -151,12 +151,19 @@ class SessionHooks:
                     self._extensions.observe(event.topic, self._session, about)
             outbox.advance(self._store, self._reader, events[-1].id)
 
+    def _note(self, text: str) -> None:
+        self.notes.append(text)
+        self._wake_loop()
+
+    def _wake_loop(self) -> None:
+        with suppress(OSError):  # its process ends
+            self.wake()
+
     def _run(self) -> None:
         while (question := self._questions.get()) is not None:
             outcome = self._answer(question)
             self._answered.append((question, outcome))
-            with suppress(OSError):  # its process ends
-                self.wake()
+            self._wake_loop()
 
     def _answer(self, question: _Question) -> HookAnswer:
         facts = question.facts
@@ -210,7 +217,7 @@ class SessionHooks:
                 Path(order.logs),
                 Path(order.settings),
                 tuple(map(Path, order.protected)),
-                self.notes.append,
+                self._note,
                 lambda name, body: publish(self._store, self._clock, self._session.id, name, body),
                 Path(order.folders[2]),
                 tuple(map(Path, order.hidden)),

@@ -263,6 +263,8 @@ class Host:
         self.turns.tell()
         if self._hooks is not None:
             self._hooks.tell()
+        if is_other:
+            self._flush_telemetry()
         if self._sync_at is None and (is_other or self.turns.is_open != was_open):
             self._sync_at = time.monotonic() + _SYNC_AFTER_S
         self._checkpoint()
@@ -271,6 +273,13 @@ class Host:
             self.end("failed", failure.message)
         elif self.turns.is_finished:
             self.end("finished", "its one turn is over")
+
+    def _flush_telemetry(self) -> None:
+        with contextlib.suppress(StoreUnusable):
+            if self._store.has_readers():
+                from oulipoly_engine.service.telemetry.recorder import Telemetry  # noqa: PLC0415 - mostly nobody reads
+
+                Telemetry(self._store).flush(self._clock.now())
 
     def _checkpoint(self) -> None:
         """Have the store brought up to date now and then, when the CLI has just got work to do, and we have none."""
@@ -333,6 +342,7 @@ class Host:
         shown = code if code >= 0 else 128 - code
         outcome = Outcome(ok, shown, self._clock.now(), None if ok else reason, None if ok else reason, message or None)
         invocations.end(self._store, self._row, outcome)
+        self._flush_telemetry()
         self._is_done = True
 
     def _last_words(self, code: int) -> str:
@@ -394,21 +404,26 @@ class Host:
         def go_on(outcome: HookAnswer) -> None:
             if outcome.answer:
                 self.turns.note(Notice(outcome.answer, "info", "extension"))
+            is_here = seat in self._clients.values()
             if outcome.error:
                 seat.answer(Answer(frame.number, error={**outcome.error}))
-            else:
+            elif is_here or "text" in frame.data:  # a message that was sent is taken; nobody would end a compaction
                 text = {"text": outcome.text} if "text" in frame.data else {}
                 self._take_order(OrderFrame(frame.number, frame.verb, frame.data | text), seat)
-            if seat in self._clients.values():
+            if is_here:
                 self._watch(seat)
 
         hooks.ask(GUARDED_ORDERS[frame.verb], frame.data, go_on)
         return True
 
     def _settle_hooks(self) -> None:
-        if self._hooks is not None and self._hooks.settle():
-            while self._hooks.notes:
-                self.turns.note(Notice(self._hooks.notes.popleft(), "warning", "extension"))
+        if self._hooks is None:
+            return
+        has_news = self._hooks.settle()
+        while self._hooks.notes:
+            has_news = True
+            self.turns.note(Notice(self._hooks.notes.popleft(), "warning", "extension"))
+        if has_news:
             self._pump()
 
     def _replay(self, follow: Follow, seat: ClientSeat) -> None:

@@ -68,6 +68,7 @@ class SessionEvents:
                 self._is_opened = True
                 session, *_ = live_sessions.find(self._store, self._session_id)
                 body |= {"account": session.account, "runtime": session.runtime_id, "workspace": session.workspace}
+                body["model"] = body["model"] or session.model_name
             publish(self._store, topic, from_text(numbered.at), self._session_id, body)
 
 

@@ -223,7 +223,8 @@ def insert_turn(store: Store, turn: Turn) -> None:
 def _turn_begun(turn_id: Parameter, told_id: Parameter, kept_id: Parameter) -> Query:
     row = LiveTurnRow
     allowed = row.status.in_(states.sources(states.TURN, "begin"))
-    same = row.native_turn_id.is_null() | (row.native_turn_id == told_id)
+    is_first = row.native_turn_id.is_null() | (row.status == "starting")  # or it was sent again
+    same = is_first | (row.native_turn_id == told_id)
     told = {row.status: "running", row.native_turn_id: kept_id}
     return row.update(told).where(row.turn_id == turn_id, allowed, same)
 
@@ -238,11 +239,11 @@ def begin_turn(store: Store, turn_id: str, native_turn_id: str) -> bool:
 
 
 def wait_turn(store: Store, turn_id: str, text: str) -> None:
-    """Note that the CLI has a turn no more, and will be sent it again. text: of the message, with its secrets."""
+    """Note that a turn has failed, and is sent again: its CLI knows its session. text: its message, with secrets."""
     row = LiveTurnRow
     is_open = row.status.in_(states.sources(states.TURN, "wait"))
     with store.write():
-        store.run(row.update(status="starting", native_turn_id=None).where(row.turn_id == turn_id, is_open))
+        store.run(row.update(status="starting").where(row.turn_id == turn_id, is_open))
         unsent_texts.keep(store, turn_id, text)
 
 

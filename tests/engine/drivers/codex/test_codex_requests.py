@@ -228,3 +228,43 @@ def test_request_is_told_as_json(running):
     opened = ask(running, COMMAND, identity='a"b', command="ls")
 
     assert 'a"b' == json.loads(opened.native_id)
+
+
+TOOL = "mcpServer/elicitation/request"
+ABOUT = {  # seen with codex 0.169
+    "codex_approval_kind": "mcp_tool_call",
+    "persist": ["session", "always"],
+    "tool_name": "forecast",
+    "tool_description": "Tell the weather",
+    "tool_params": {"city": "Rome"},
+}
+
+
+@pytest.mark.parametrize(
+    ("decision", "action", "meta"),
+    [
+        ("approve", "accept", None),
+        ("approve_for_session", "accept", {"persist": "session"}),
+        ("deny", "decline", None),
+        ("expire", "cancel", None),
+    ],
+)
+def test_tool_of_an_mcp_server_is_asked_about(running, decision, action, meta):
+    opened = ask(running, TOOL, serverName="agents", mode="form", message="Allow?", _meta=ABOUT)
+
+    running.driver.answer(opened.native_id, Resolution(decision))
+    running.take()
+
+    assert ("permission_approval", "agents forecast", '{"city":"Rome"}') == (
+        opened.kind,
+        opened.prompt.title,
+        opened.prompt.command,
+    )
+    assert [(7, {"action": action, "content": {}, "_meta": meta})] == answers(running)
+
+
+def test_what_a_server_itself_asks_is_refused_and_shown(running):
+    opened = ask(running, TOOL, serverName="x", mode="url", message="Log in", url="https://x", _meta=None)
+
+    assert "other" == opened.kind
+    assert [] == answers(running)

@@ -507,9 +507,10 @@ def test_an_interrupt_ends_the_wait_and_the_next_message_goes(talk):
 def test_a_process_that_ends_leaves_a_turn_that_waits_to_be_gone_on_with(talk):
     talk.say(ev.SessionOpened("n1"))
     turn_id = talk.send(f"use API_KEY={KEY}")
-    talk.say(ev.TurnStarted(), NETWORK)
+    talk.say(ev.TurnStarted("native"), NETWORK)
     talk.turns.close(ev.SessionClosed("killed"), ends_turn=False)
 
     assert [turn_id] == [one.left_turn for one in talk.of(ev.SessionClosed)]
+    assert live_sessions.has_begun(talk.store, "s1", are_named=True)  # its CLI has a session of that id
     (left,) = live_sessions.open_turns(talk.store)
     assert f"use API_KEY={KEY}" == unsent_texts.read(talk.store, turn_id, left.input)

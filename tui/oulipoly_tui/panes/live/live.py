@@ -148,13 +148,22 @@ class LivePane(LiveBase):
         """Return the keys of the line that is written on, while it has them."""
         if self.session is None or not self.composer.has_focus:
             return None
-        is_running, can_steer = self.talk.turn is not None, bool(self.following.capabilities.get("steer"))
         rows = (
             completion_keys()
             if self.composer.is_completing
-            else composer_keys(is_running=is_running, can_steer=can_steer, is_asked=self.request is not None)
+            else composer_keys(
+                is_running=self.talk.turn is not None,
+                can_steer=self._can_steer,
+                is_asked=self.request is not None,
+                waits_to_retry=self.talk.waits_to_retry,
+            )
         )
         return (*rows, *(row for row in (self.find_row(name) for name in _EVERYWHERE) if row is not None))
+
+    @property
+    def _can_steer(self) -> bool:
+        """Return whether the turn takes a message now."""
+        return bool(self.following.capabilities.get("steer")) and not self.talk.waits_to_retry
 
     def reason_against(self, action: Action) -> str | None:
         """Say why an action does nothing now: all but two are about the session that is open."""
@@ -231,7 +240,7 @@ class LivePane(LiveBase):
 
     def leave(self) -> bool:
         """Stop a turn that waits to be tried again; return whether there was one."""
-        waits = self.talk.turn is not None and bool(self.talk.turn.retry)
+        waits = self.talk.waits_to_retry
         if waits:
             self.orders.interrupt()
         return waits
@@ -305,7 +314,7 @@ class LivePane(LiveBase):
         writer.show_lines((line,))
         composer, is_running = self.composer, self.talk.turn is not None
         composer.takes_queue = is_running
-        can_steer = bool(self.following.capabilities.get("steer"))
+        can_steer = self._can_steer
         key = "" if composer.has_focus else self.find_key("live.write")
         composer.placeholder = composer_hint(self.talk, self._standing(), can_steer=can_steer, write_key=key)
         name = self.talk.title or f"{self.session.runtime_id} {self.session.session_id[:8]}"

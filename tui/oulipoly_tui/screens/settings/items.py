@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.screens import dialogs
-from oulipoly_tui.view.frame.hints import BACK, link
+from oulipoly_tui.view.frame.hints import link
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
 
@@ -23,14 +23,13 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import Setting
 
 Refuse = Callable[[Sequence[str]], str | None]  # says what is wrong with items
-Save = Callable[[Sequence[str]], object]
 
 
-class Items(ModalScreen[None]):
-    """Shows the items of a list. Each change is checked and written at once."""
+class Items(ModalScreen[tuple[str, ...]]):
+    """Shows the items of a list; its answer is what they are then. Each change is checked at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss(None)", "cancel"),
+        Binding("escape,q", "close", "done"),
         Binding("a", "add", "add"),
         Binding("x,delete,backspace", "take_away", "take away"),
     ]
@@ -39,12 +38,11 @@ class Items(ModalScreen[None]):
     Items Static { height: auto; margin-top: 1; color: $text-muted; }
     """
 
-    def __init__(self, setting: Setting, refuse: Refuse, save: Save) -> None:
+    def __init__(self, setting: Setting, refuse: Refuse) -> None:
         super().__init__()
         self._setting = setting
         self._items = setting.items
         self._refuse = refuse
-        self._save = save
 
     def compose(self) -> ComposeResult:
         """Lay out the list."""
@@ -52,7 +50,7 @@ class Items(ModalScreen[None]):
             box.border_title = Content(self._setting.name)
             change = "" if self._setting.choices else f"{link('enter: change', 'screen.change')} · "
             keys = f"{link('a: add', 'screen.add')} · {change}{link('x: remove', 'screen.take_away')}"
-            box.border_subtitle = f"{keys} · {BACK}"
+            box.border_subtitle = f"{keys} · {link('esc: done', 'screen.close')}"
             yield VirtualList()
             yield Static(self._setting.description, markup=False)
 
@@ -60,6 +58,10 @@ class Items(ModalScreen[None]):
         """Give the keys to the list."""
         self._draw()
         self.query_one(VirtualList).focus()
+
+    def action_close(self) -> None:
+        """Hand back the items."""
+        self.dismiss(self._items)
 
     def action_add(self) -> None:
         """Ask for one more, behind the others."""
@@ -106,7 +108,6 @@ class Items(ModalScreen[None]):
             self._say(wrong)
             return
         self._items = items
-        self._save(items)
         self._draw()
 
     def _say(self, text: str) -> None:

@@ -18,9 +18,10 @@ from oulipoly_tui.actions.custom import custom_id
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box, ListScreen
+from oulipoly_tui.screens.settings.controls import ask_control, order, turn_control
+from oulipoly_tui.screens.settings.edges import KEYS, KEYS_OF_STAGED, colour_diff, link_keys
 from oulipoly_tui.screens.settings.items import Items
 from oulipoly_tui.screens.settings.key_press import KeyPress
-from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.frame.settings import (
     KEY_ROW,
     NEW_COMMAND,
@@ -36,7 +37,6 @@ from oulipoly_tui.view.frame.settings import (
     list_key_actions,
     next_choice,
 )
-from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets import theming
 from oulipoly_tui.widgets.lines import VirtualList
 
@@ -52,23 +52,29 @@ Change = tuple["Setting", str]  # a setting, and what is typed for it
 
 
 class SettingsScreen(ListScreen[None]):
-    """Lists settings; enter changes the one under the cursor. In read-only mode it only shows."""
+    """Lists settings; what is typed filters, enter changes the one under the cursor. In read-only mode it only shows.
+
+    A change of a file is shown first, as the lines that it takes out and puts in; enter writes it then.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "close"),
-        Binding("slash", "filter", "filter"),
-        Binding("right,l,space", "turn(1)", "next choice", show=False),
-        Binding("left,h", "turn(-1)", "choice before", show=False),
-        Binding("a", "add_key", "one more key", show=False),
-        Binding("x", "take_away", "no key, or no command", show=False),
-        Binding("backspace,delete", "reset", "default", show=False),
-        Binding("u", "undo", "undo", show=False),
+        Binding("escape", "leave", "close"),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("pagedown", "move(10)", show=False, priority=True),
+        Binding("pageup", "move(-10)", show=False, priority=True),
+        Binding("right", "turn(1)", "next choice", show=False, priority=True),
+        Binding("left", "turn(-1)", "choice before", show=False, priority=True),
+        Binding("ctrl+n", "add_key", "one more key", show=False, priority=True),
+        Binding("ctrl+r", "take_away", "no key, or no command", show=False, priority=True),
+        Binding("delete", "reset", "default", show=False, priority=True),
+        Binding("ctrl+u", "undo", "undo", show=False, priority=True),
     ]
     DEFAULT_CSS = """
     SettingsScreen > Box { max-width: 180; height: 92%; }
     SettingsScreen Input { margin-bottom: 1; }
     SettingsScreen VirtualList { height: 1fr; }
-    SettingsScreen Static { height: auto; min-height: 4; border-top: solid $panel; color: $text-muted; }
+    SettingsScreen Static { height: auto; min-height: 6; max-height: 12; border-top: solid $panel; color: $text-muted; }
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -80,43 +86,60 @@ class SettingsScreen(ListScreen[None]):
         self._readings = 0
         self._added = ""  # the user's own command that was added last and has not been shown yet
         self._steps: list[Step] = []  # the changes that were made here, the latest one last
+        self._staged: tuple[Change, ...] = ()  # what is shown and not written yet
+        self._diff: tuple[str, ...] = ()  # of it
+        self._staged_at = ""  # the row that it is of
 
     def compose(self) -> ComposeResult:
         """Lay out the filter, the list, and what is said of the row under the cursor."""
         with Box() as box:
             box.border_title = f"{_TITLE} (read-only)" if self._settings.read_only else _TITLE
-            deeds = f"{link('enter: change', 'screen.change')} · {link('→: next', 'screen.turn(1)')} · "
-            deeds += f"{link('u: undo', 'screen.undo')} · "
-            filters = link("/: filter", "screen.filter")
-            box.border_subtitle = f"{'' if self._settings.read_only else deeds}{filters} · {CLOSE}"
-            yield Input(placeholder="filter by word …", compact=True)
+            box.border_subtitle = self._describe_keys()
+            yield Input(placeholder="type a word to filter …", compact=True)
             yield VirtualList()
             yield Static(markup=False)
 
     def on_mount(self) -> None:
         """Read the files."""
-        self.rows.focus()
+        self.rows.can_focus = False  # else its letters would be keys
+        self.query_one(Input).focus()
         self._read()
         self._readings = self._app.live_settings.readings
         self.set_interval(_LOOK_S, self._look)
 
-    def action_filter(self) -> None:
-        """Let a word be typed."""
-        self.query_one(Input).focus()
+    def action_leave(self) -> None:
+        """Drop the change that is shown, else the filter, else close."""
+        word = self.query_one(Input)
+        if self._staged:
+            self._drop_staged()
+        elif word.value:
+            word.value = ""
+        else:
+            self.dismiss()
+
+    def _describe_keys(self) -> str:
+        """Return what the lower edge says."""
+        if self._settings.read_only:
+            return link_keys(KEYS[-1:])
+        if self._staged:
+            return link_keys(KEYS_OF_STAGED)
+        return link_keys(KEYS)
 
     def action_turn(self, step: int) -> None:
-        """Take the next choice of the setting under the cursor, at once."""
+        """Show the next choice of the setting under the cursor, to be written."""
         row = self._row
         if row is None or not self._may_change():
             return
         if isinstance(row, Control):
-            self._turn_control(row, step)
+            turn_control(self._app, row, step)
             return
+        if self._staged:
+            row = replace(row, text=self._staged[-1][1])
         value = None if self._key_row is not None else next_choice(self._with_themes(row), step)
         if value is None:
             self._app.say("Enter changes it: there is nothing to choose from")
         else:
-            self._save([(row, value)])
+            self._stage([(row, value)])
 
     def action_add_key(self) -> None:
         """Ask for one more key of the action under the cursor."""
@@ -125,12 +148,12 @@ class SettingsScreen(ListScreen[None]):
             self._ask_key(self._key_row, bound.split(",") if bound else ())
 
     def action_take_away(self) -> None:
-        """Leave the action under the cursor without a key, or remove the user's own command under it after a yes."""
+        """Leave the action under the cursor without a key, or remove the user's own command under it."""
         row = self._row
         if self._key_row is not None and self._may_change():
-            self._save([(self._key_setting(self._key_row), keymap.UNBOUND)])
+            self._stage([(self._key_setting(self._key_row), keymap.UNBOUND)])
         elif row is not None and not isinstance(row, Control) and is_of_command(row) and self._may_change():
-            self._remove_command(self._settings.command(row.owner))
+            self._stage([(self._settings.command(row.owner), "")])
 
     def action_reset(self) -> None:
         """Take the setting under the cursor away, so that its default holds."""
@@ -138,13 +161,13 @@ class SettingsScreen(ListScreen[None]):
         if row is None or not self._may_change():
             return
         if isinstance(row, Control):
-            self._order(row.undo)
+            order(self._app, row.undo)
         elif row.source == "default":
             self._app.say(f"{row.name} is at its default already")
         elif (wrong := self._settings.refusal(row, "")) is not None:
             self._app.say(f"{row.name}: {wrong}", severity="warning")
         else:
-            self._save([(row, "")])
+            self._stage([(row, "")])
 
     def action_undo(self) -> None:
         """Bring back what was before the last change that was made here."""
@@ -192,6 +215,7 @@ class SettingsScreen(ListScreen[None]):
 
     @on(Input.Changed)
     def _filter(self) -> None:
+        self._drop_staged()
         self.redraw()
         self.rows.action_first()
 
@@ -215,6 +239,10 @@ class SettingsScreen(ListScreen[None]):
     @on(VirtualList.Highlighted)
     def _describe(self) -> None:
         """Say what the row under the cursor is for, and how it is changed."""
+        if self._staged and self._staged_at == self.rows.cursor_key:
+            self.query_one(Static).update(colour_diff(self._diff))
+            return
+        self._drop_staged()
         row = self._row
         lines: Sequence[str] = ()
         if isinstance(row, Control):
@@ -225,15 +253,15 @@ class SettingsScreen(ListScreen[None]):
             lines = describe_key(self._app.keys, self._key_row, row.source)
         elif row is not None:
             lines = describe_setting(row, is_of_command=is_of_command(row), is_key=self._is_key_of_command(row))
-        self.query_one(Static).update("\n".join(lines[:2] if self._settings.read_only else lines))
+        self.query_one(Static).update("\n".join(lines[:-1] if self._settings.read_only else lines))
 
     @on(Input.Submitted)
-    def _focus_list(self) -> None:
-        self.rows.focus()
-
     @on(VirtualList.Chosen)
     def action_change(self) -> None:
-        """Flip the setting under the cursor, or ask for its value, or for a new command."""
+        """Write the change that is shown; else flip the setting under the cursor, or ask for its value or a command."""
+        if self._staged:
+            self._save(self._staged)
+            return
         if self._is_new_command and self._may_change():
             self._ask_command()
         row = self._row
@@ -242,7 +270,7 @@ class SettingsScreen(ListScreen[None]):
         if self._key_row is not None:
             self._ask_key(self._key_row)
         elif isinstance(row, Control):
-            self._ask_control(row)
+            ask_control(self.app, self._app, row)
         elif self._is_key_of_command(row):
             self._ask_key(f"commands.{row.owner}")
         else:
@@ -264,7 +292,7 @@ class SettingsScreen(ListScreen[None]):
 
     def _ask(self, setting: Setting) -> None:
         if setting.kind == "switch":
-            self._save([(setting, next_choice(setting, 1) or "")])
+            self._stage([(setting, next_choice(setting, 1) or "")])
         elif setting.kind == "list":
             self._ask_items(setting)
         elif setting.kind == "choice" and setting.choices:
@@ -274,18 +302,18 @@ class SettingsScreen(ListScreen[None]):
             dialogs.choose(self.app, setting.name, rows, act, setting.description, at=f"={now}")
         else:
             refuse = partial(self._refuse, setting)
-            save = partial(self._save_one, setting)
-            dialogs.ask(self.app, setting.name, about(setting), save, setting.text, refuse)
+            stage = partial(self._stage_one, setting)
+            dialogs.ask(self.app, setting.name, about(setting), stage, setting.text, refuse)
 
     def _ask_items(self, setting: Setting) -> None:
         from oulipoly_engine.facade.configuration import join_items  # noqa: PLC0415 - only a list needs it
 
+        def on_closed(items: Sequence[str] | None) -> None:
+            if items is not None and tuple(items) != setting.items:
+                self._stage([(setting, join_items(items))])
+
         self.app.push_screen(
-            Items(
-                setting,
-                lambda items: self._settings.refusal(setting, join_items(items)),
-                lambda items: self._save([(setting, join_items(items))]),
-            )
+            Items(setting, lambda items: self._settings.refusal(setting, join_items(items))), on_closed
         )
 
     def _refuse(self, setting: Setting, typed: str) -> str | None:
@@ -296,12 +324,12 @@ class SettingsScreen(ListScreen[None]):
         typed = key[1:] if key.startswith("=") else ""
         wrong = self._settings.refusal(setting, typed)
         if wrong is None:
-            self._save_one(setting, typed)
+            self._stage_one(setting, typed)
         else:
             self._app.say(f"{setting.name}: {wrong}", severity="warning")
 
-    def _save_one(self, setting: Setting, typed: str) -> None:
-        self._save([(setting, typed)])
+    def _stage_one(self, setting: Setting, typed: str) -> None:
+        self._stage([(setting, typed)])
 
     # ---- the user's own commands
 
@@ -322,14 +350,10 @@ class SettingsScreen(ListScreen[None]):
 
         def on_typed(line: str) -> None:
             self._added = new.name
-            self._save([(new, line)])
+            self._stage([(new, line)])
 
         text = f"A program and its arguments. Placeholders for the row: {describe_new_command(PLACEHOLDERS)[1]}"
         dialogs.ask(self.app, f"new command: {new.name}", text, on_typed, "", refuse)
-
-    def _remove_command(self, command: Setting) -> None:
-        remove = partial(self._save_one, command, "")
-        dialogs.confirm(self.app, f"Remove {command.name}?", command.shown, "remove it", remove)
 
     # ---- keys
 
@@ -360,50 +384,40 @@ class SettingsScreen(ListScreen[None]):
         taken = keymap.free_keys(options.preset, options.own_keys, identity, wanted, options.commands)
         changes = [(self._key_setting(other), keys) for other, keys in taken.items()]
         changes.append((self._key_setting(identity), wanted))
-        if not taken:
-            self._save(changes)
-            return
-        told = "; ".join(f"{other} ({self._action(other).description.rstrip('.')})" for other in taken)
+        others = "; ".join(f"{other} ({self._action(other).description.rstrip('.')})" for other in taken)
         left = ", ".join(f"{other} keeps {keymap.format_keys(keys)}" for other, keys in taken.items())
-        text = f"{keymap.format_key(key)} is the key of {told}. {left}."
-        title = f"{keymap.format_key(key)} for {identity}"
-        dialogs.confirm(self.app, title, text, "take it", lambda: self._save(changes))
-
-    # ---- pins and controls
-
-    def _ask_control(self, control: Control) -> None:
-        if control.kind == "switch":
-            self._turn_control(control, 1)
-        elif control.kind == "choice":
-            rows = [Row(f"={one}", ((one, ""),)) for one in control.choices]
-            rows.append(Row("default", (("not set", "dim"),)))
-            dialogs.choose(self.app, control.name, rows, partial(self._take_control, control), control.description)
-        else:
-            text = f"{control.description}\nempty takes it away"
-            dialogs.ask(self.app, control.name, text, partial(self._take_share, control), control.value)
-
-    def _turn_control(self, control: Control, step: int) -> None:
-        if control.kind == "switch":
-            self._order(control.undo if control.value else control.command)
-        elif control.choices:
-            values = ("", *control.choices)
-            value = values[(values.index(control.value) + step) % len(values)] if control.value in values else ""
-            self._order((*control.command, value) if value else control.undo)
-        else:
-            self._app.say("Enter changes it: there is nothing to choose from")
-
-    def _take_control(self, control: Control, key: str) -> None:
-        self._order((*control.command, key[1:]) if key.startswith("=") else control.undo)
-
-    def _take_share(self, control: Control, typed: str) -> None:
-        self._order((*control.command, typed) if typed.strip() else control.undo)
-
-    def _order(self, words: Sequence[str]) -> None:
-        self._app.order(words[0], words[1:])
+        self._stage(changes, f"{keymap.format_key(key)} is the key of {others}. {left}." if taken else "")
 
     # ---- writing and reading
 
+    def _stage(self, changes: Sequence[Change], note: str = "") -> None:
+        """Show what a change does to the files, for enter to write it. note: stands above it."""
+        at = self.rows.cursor_key or ""
+
+        def on_planned(diff: Sequence[str]) -> None:
+            if not diff:
+                self._app.say("The files say so already")
+                self._drop_staged()
+                return
+            self._staged = tuple(changes)
+            self._staged_at = at
+            self._diff = (note, *diff) if note else tuple(diff)
+            self._show_staged()
+
+        self._app.work("settings", partial(self._settings.preview, changes), on_planned)
+
+    def _drop_staged(self) -> None:
+        if self._staged:
+            self._staged = self._diff = ()
+            self._show_staged()
+
+    def _show_staged(self) -> None:
+        self.query_one(Box).border_subtitle = self._describe_keys()
+        self._describe()
+
     def _save(self, changes: Sequence[Change]) -> None:
+        self._drop_staged()
+
         def on_saved(step: Step | None) -> None:
             if step is not None:
                 self._steps.append(step)

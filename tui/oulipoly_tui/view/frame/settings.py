@@ -24,8 +24,8 @@ _VALUE_WIDTH = 34  # where there is room for the description too
 _ROOM_FOR_DESCRIPTION = 100
 _LAYERS = {"project": "project", "environment": "variable", "command line": "--set"}
 _HOW = {
-    "switch": "space or enter flips it",
-    "choice": "enter: choose from a list · space: the next one",
+    "switch": "enter or → flips it",
+    "choice": "enter: choose from a list · →: the next one",
     "list": "enter: add, change and take away",
     "number": "enter: type a number",
     "text": "enter: type it",
@@ -110,17 +110,33 @@ def about(setting: Setting) -> str:
 
 def place_of(setting: Setting) -> str:
     """Say where a setting is set, or would be."""
-    return f"{setting.file.name}, {setting.source}" if setting.source != "default" else f"not in {setting.file.name}"
+    name = setting.file.name
+    line = setting.source.removeprefix("line ")
+    if setting.source == "default":
+        return f"not in {name}"
+    return f"{name}:{line}" if line.isdecimal() else name
 
 
 def describe_setting(setting: Setting, *, is_of_command: bool = False, is_key: bool = False) -> tuple[str, ...]:
     """Return what stands below the list while the cursor is on a setting. is_key: it is pressed, not typed."""
-    reset = " · backspace: its default" if setting.source != "default" else ""
-    above = "" if setting.above is None else f"{setting.above.shown} by {setting.above.source} holds above this file · "
-    origin = f"{above}default {setting.default or 'not set'} · {place_of(setting)}"
-    remove = f" · x: remove the command {setting.owner}" if is_of_command else ""
+    reset = " · del: its default" if setting.source != "default" else ""
+    remove = f" · ctrl+r: remove the command {setting.owner}" if is_of_command else ""
     change = _NEW_KEY if is_key else _HOW[setting.kind]
-    return (setting.description, origin, f"{change}{reset}{remove}")
+    choices = f"one of {', '.join(setting.choices)}" if setting.choices else ""
+    lines = (setting.description, _describe_origin(setting), choices, f"{change}{reset}{remove}")
+    return tuple(line for line in lines if line)
+
+
+def _describe_origin(setting: Setting) -> str:
+    """Say what holds, which layer says it at which place, and what that hides."""
+    own = f"{setting.shown} ({place_of(setting)})" if setting.source != "default" else ""
+    built_in = f"built-in {setting.default or 'not set'}"
+    above = setting.above
+    if above is None:
+        return f"{own} hides {built_in}" if own else f"{built_in} · {place_of(setting)}"
+    hidden = [f"{layer.layer} {layer.shown} ({layer.source})" for layer in setting.between]
+    hidden += [f"global {own}"] if own else []
+    return f"{above.layer} {above.shown} ({above.source}) hides {', '.join((*hidden, built_in))}"
 
 
 def describe_new_command(placeholders: Sequence[str]) -> tuple[str, ...]:
@@ -134,7 +150,7 @@ def describe_new_command(placeholders: Sequence[str]) -> tuple[str, ...]:
 
 def describe_control(control: Control) -> tuple[str, ...]:
     """Return what stands below the list while the cursor is on a control."""
-    reset = " · backspace: not set" if control.value else ""
+    reset = " · del: not set" if control.value else ""
     command = " ".join((":" + control.command[0], *control.command[1:]))
     return (control.description, f"default not set · in no file · {command}", f"{_HOW[control.kind]}{reset}")
 
@@ -142,12 +158,12 @@ def describe_control(control: Control) -> tuple[str, ...]:
 def describe_key(keys: Keymap, identity: str, source: str) -> tuple[str, ...]:
     """Return what stands below the list while the cursor is on a key's action. source: where it is set."""
     action = next(row for row in list_key_actions(keys) if row.id == identity)
-    reset = " · backspace: the preset's" if source != "default" else ""
+    reset = " · del: the preset's" if source != "default" else ""
     default = UNBOUND if action.custom is not None else format_keys(action.keys)
     told = f"default {default} · {'app.toml, ' + source if source != 'default' else 'not in app.toml'}"
     clash = clash_text(keys, identity)
     told = told if clash is None else f"{told} · ✗ {clash}"
-    return (f"{action.description}.", told, f"{_NEW_KEY} · a: one more · x: no key{reset}")
+    return (f"{action.description}.", told, f"{_NEW_KEY} · ctrl+n: one more · ctrl+r: no key{reset}")
 
 
 def describe_choices(setting: Setting) -> tuple[Row, ...]:

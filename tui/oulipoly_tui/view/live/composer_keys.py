@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from oulipoly_tui.actions.action import Action, own
 
 
-def composer_keys(*, is_running: bool, can_steer: bool, is_asked: bool) -> tuple[Action, ...]:
+def composer_keys(
+    *, is_running: bool, can_steer: bool, is_asked: bool, waits_to_retry: bool = False
+) -> tuple[Action, ...]:
     """Return what the keys do now, each a row with one key."""
     sends = ("steer" if can_steer else "queue") if is_running else "send"
     rows = [("composer.send", sends, "enter", 9)]
     if is_running:
         rows += [("composer.queue", "queue", "tab", 7)] if can_steer else []
         rows.append(("composer.interrupt", "interrupt", "ctrl+c", 8))
-    rows.append(("composer.leave", "answer the request" if is_asked else "leave the line", "escape", 9))
+    leaves = "answer the request" if is_asked else "leave the line"
+    rows.append(("composer.leave", "stop" if waits_to_retry else leaves, "escape", 9))
     rows += [("composer.new_line", "new line", "alt+enter", 4), ("composer.history", "sent before", "up", 3)]
     return _actions(rows)
 

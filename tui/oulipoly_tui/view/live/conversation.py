@@ -154,6 +154,11 @@ class Conversation:
         return changed | self.apply(())
 
     @property
+    def waits_to_retry(self) -> bool:
+        """Return whether the turn waits to be tried again."""
+        return self.turn is not None and bool(self.turn.retry)
+
+    @property
     def may_do(self) -> str:
         """Return what the session may do unasked; before it has opened, what it was begun with."""
         return visible_line(describe_policy(self.profile, self.policy, self.kind if self.is_open else ""))
@@ -177,7 +182,10 @@ class Conversation:
             case ev.ItemStarted() | ev.ItemEnded():
                 return self._put(event.item, event.turn_id, at)
             case ev.TurnStarted():
-                self.turn = RunningTurn(event.turn_id, event.kind, at, event.turn_id in self._waited)
+                began = at
+                if self.turn is not None and self.turn.turn_id == event.turn_id:  # it is tried again
+                    began = self.turn.at or at
+                self.turn = RunningTurn(event.turn_id, event.kind, began, event.turn_id in self._waited)
             case ev.TurnEnded():
                 return self._end_turn(event, at)
             case ev.TurnRetrying():
