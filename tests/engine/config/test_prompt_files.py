@@ -76,7 +76,7 @@ def test_prompts_of_a_project_count_while_they_are_as_a_person_has_seen_them(hom
         (folder / "own.md").write_text("Theirs.")
 
         def names():
-            return [(prompt.name, prompt.text) for prompt in engine.slash.read_prompts(workspace)]
+            return [(prompt.name, prompt.text) for prompt in engine.slash.read_own(workspace).prompts]
 
         def ignored():
             return [each.key for each in configuration.origins(workspace).ignored]
