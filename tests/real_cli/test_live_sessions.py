@@ -374,6 +374,21 @@ def test_failures_of_the_vendor_stay_apart(cli, talk, api, plan, seen, refusal, 
     assert "completed" == after["status"]
 
 
+@pytest.mark.parametrize("cli", ["claude", "codex"])
+def test_a_turn_that_the_vendor_was_too_busy_for_is_tried_again(cli, talk, api, plan):
+    api.plans[f"{cli}-one"] = plan(refusal="burst")
+    talk.begin("hello", waits=False)
+    wait_for(lambda: api.calls, bool)
+    talk.status()  # by then the call is refused
+    api.plans.clear()
+    talk.wait_idle()
+    *retries, end = talk.events("turn_retrying", "turn_ended")
+
+    assert {"rate_limit"} == {event["cause"] for event in retries}
+    assert ("completed", f"{cli}-one heard: hello") == (end["status"], end["reply"])
+    assert "completed" == talk.send("and then?")["status"]
+
+
 @pytest.mark.parametrize("cli", ["codex"])
 def test_thread_that_another_process_holds_is_told(cli, talk, api, plan, seen):
     talk.begin("hello")
