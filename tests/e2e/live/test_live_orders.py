@@ -17,6 +17,7 @@ from oulipoly_engine.core.live.events import (
     TurnStarted,
 )
 from oulipoly_engine.errors import AccountExhausted, RunnerError
+from oulipoly_engine.facade.live.sessions import NewSession
 
 
 def kinds(live, session):
@@ -440,3 +441,10 @@ def test_a_model_that_the_cli_refuses_is_not_kept(live):
     assert before == live.live.find(session).opening.model
     live.engine.sessions.transcripts.glance()
     assert {"message"} == {entry.kind for entry in live.engine.sessions.branches.tree(session, "all").entries}
+
+
+def test_a_default_is_not_said_to_have_been_named(live):  # the demo world has a `default_provider`
+    begun = live.live.begin(NewSession(live.root))
+    named = live.live.begin(NewSession(live.root, account="demo-claude2"))
+
+    assert ("demo-claude2", "it is the default", "it was named") == (begun.session.account, begun.why, named.why)
