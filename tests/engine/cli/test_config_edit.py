@@ -303,6 +303,11 @@ def test_a_projects_setting_counts_once_it_is_trusted_and_until_that_is_revoked(
     assert "not trusted" in agents("config", "set", "auto_compaction", "false", "--project").err
     assert (True, ["auto_compaction"]) == look()
     assert "auto_compaction = false" in agents("config", "trust", code=2).out
+    with monkeypatch.context() as inside_an_agent:
+        inside_an_agent.setenv(
+            "OULIPOLY_PARENT_INVOCATION", '{"source":"claude1","id":"3b241101-e2bb-4255-8caf-4136c566a962"}'
+        )
+        assert "an agent may not trust a project" in agents("config", "trust", "--yes", code=1).err
     agents("config", "trust", "--yes")
     assert (False, []) == look()
     origin = json.loads(agents("config", "get", "tie_rule", "--json").out)

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from oulipoly_engine.cli.main import main
 from oulipoly_engine.errors import ExtensionRefused
 from oulipoly_engine.extension_api import Session
 
@@ -41,6 +42,18 @@ def test_it_is_asked_once_in_the_inbox_and_a_yes_there_counts(extending):
     rights = {grant.right for grant in extending.engine.grants.list() if grant.kind == "extension"}
     assert 2 == len(rights)
     assert "use the network" in rights
+
+
+@pytest.mark.parametrize("words", [("ext", "enable", "asker", "--allow"), ("requests", "approve", "REQUEST")])
+def test_no_agent_says_yes(extending, monkeypatch, capfd, words):
+    extending.write("asker", "pass", permissions=["network"])
+    extending.engine.extensions.questions()
+    (request,) = extending.engine.live.requests()
+    monkeypatch.setenv("OULIPOLY_PARENT_INVOCATION", '{"source":"claude1","id":"3b241101-e2bb-4255-8caf-4136c566a962"}')
+
+    assert 1 == main([request.request_id if word == "REQUEST" else word for word in words])
+    assert "an agent may not" in capfd.readouterr().err
+    assert "pending" == extending.status("asker").state
 
 
 def test_a_no_is_kept_until_its_files_change(extending):

@@ -14,6 +14,7 @@ from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.core.web.grants import grant_document
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.base.own_process import require_person
 from oulipoly_engine.facade.extensions.extensions import ExtensionStatus, status_document
 
 
@@ -83,6 +84,8 @@ def _row(status: ExtensionStatus) -> tuple[str, ...]:
 def _enable(context: Context, options: Namespace) -> int:
     extensions = context.engine.extensions
     status = extensions.find(options.extension)
+    if status.missing:
+        require_person("allow an extension anything")
     if status.missing and not options.allow:
         questions = Questions(is_agreed=False)
         if not questions.can_ask:

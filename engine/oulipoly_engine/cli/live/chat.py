@@ -27,7 +27,7 @@ from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.errors import InputHandled, RunnerError, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.base.own_process import parent_invocation
+from oulipoly_engine.facade.base.own_process import parent_invocation, require_person
 from oulipoly_engine.facade.live.sessions import NewSession
 from oulipoly_engine.records import replace
 
@@ -131,6 +131,7 @@ def _ask_rights(context: Context, options: Namespace, questions: Questions | Non
     for status in extensions.questions():
         name = plain(status.installed.name)
         if options.allow and status.installed.source == "option":
+            require_person("allow an extension anything")
             extensions.allow(status)
         elif questions is None:
             diagnostics.note(f"the extension {name} waits for your word: `agents ext enable {name}` asks")

@@ -15,6 +15,7 @@ from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.base.own_process import require_person
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -89,6 +90,8 @@ def _decide(decision: str) -> Callable[[Context, Namespace], int]:
     def serve(context: Context, options: Namespace) -> int:
         word = "approve_for_session" if decision == "approve" and options.for_session else decision
         reason, digest = getattr(options, "reason", ""), getattr(options, "digest", None)
+        if context.engine.live.find_request(options.request).origin != "live":  # of sessions agents may ask each other
+            require_person("answer what only a person may allow")
         return _tell(options, context.engine.live.answer(options.request, word, reason=reason, digest=digest))
 
     return serve

@@ -12,6 +12,7 @@ from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.errors import Declined
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.base.own_process import require_person
 from oulipoly_engine.facade.configuration import Problem
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def trust(context: Context, prog: str, arguments: list[str]) -> int:
         why = "trusted already" if project.digests else "it says nothing that needs trust"
         diagnostics.note(f"{plain(str(project.file))}: {why}")
         return 0
+    require_person("trust a project")
     questions = Questions(is_agreed=options.yes)
     if not questions.confirm(f"Have this of {project.folder} count, as long as it stays as it is?"):
         raise Declined("nothing was changed")

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from oulipoly_engine import variables
 from oulipoly_engine.core.runs import markers
+from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
 
@@ -17,6 +18,15 @@ def parent_invocation() -> markers.ParentRef | None:
     """Return the invocation that started us, if one did."""
     text = inherited_environment().get(variables.PARENT_INVOCATION)
     return None if text is None else markers.parse_parent(text)
+
+
+def require_person(what: str) -> None:
+    """Raise RequestRefused in what an agent has started: a person may say it, not the agent. what: for example `allow`.
+
+    It keeps an agent from doing so by mistake or on somebody's advice, not one that hides where it comes from.
+    """
+    if parent_invocation() is not None:
+        raise RequestRefused(f"an agent may not {what}: a person does, in a terminal of their own")
 
 
 def require_terminal() -> None:
