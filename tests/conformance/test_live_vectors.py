@@ -31,7 +31,7 @@ from oulipoly_engine.service.live.protocol import LIVE, VERSION, Answer, Client,
 from oulipoly_engine.service.live.wire.log import WireLog
 
 ROOT = Path(__file__).resolve().parents[2]
-_CORE, _DRIVERS = "tests/engine/core/live", "tests/engine/drivers"
+_CORE, _DRIVERS, _TEXT = "tests/engine/core/live", "tests/engine/drivers", "tests/engine/core/text"
 _RPC, _TURNS = f"{_DRIVERS}/test_jsonrpc.py::", f"{_DRIVERS}/codex/test_codex_turns.py::"
 _START, _REQUESTS = f"{_DRIVERS}/codex/test_codex_start.py::", f"{_DRIVERS}/codex/test_codex_requests.py::"
 _MODELS, _RECOVERY = f"{_CORE}/test_models.py::", f"{_CORE}/test_recovery.py::"
@@ -104,7 +104,7 @@ ELSEWHERE: dict[int, tuple[str, ...]] = {
     39: (f"{_ARGUMENTS}test_codex_arguments_that_stay",),
     40: (f"{_ARGUMENTS}test_no_value_is_in_the_error",),
     41: (f"{_ARGUMENTS}test_claude_arguments_that_stay", f"{_ARGUMENTS}test_claude_arguments_that_are_ours"),
-    42: (f"{_CORE}/test_lines.py::test_an_oversized_line_is_left_out_and_the_next_is_whole",),
+    42: (f"{_TEXT}/test_lines.py::test_an_oversized_line_is_left_out_and_the_next_is_whole",),
     44: (f"{_ASKED}test_an_answer_reaches_the_cli_and_is_kept",),
     45: (f"{_ASKED}test_an_answer_reaches_the_cli_and_is_kept", f"{_REQUESTS}test_cancel_interrupts_the_turn"),
     46: (f"{_ASKED}test_a_request_that_the_cli_takes_back_cannot_be_answered",),

@@ -170,7 +170,7 @@ async def open_settings(one):
         await one.press(key)
         await one.at("SettingsScreen")
         assert "Settings" == one.title
-        await one.sees("routing_ttl_seconds")
+        await one.sees("default_model")
         await one.back()
     before = one.app.theme
     await one.press("ctrl+t")

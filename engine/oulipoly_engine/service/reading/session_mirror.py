@@ -24,7 +24,7 @@ from oulipoly_engine.core.transcripts.session_file.entry import BRANCH_SUMMARY, 
 from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, NO_PARENT
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.private_files import write_private
-from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.sessions import session_files
 from oulipoly_engine.service.sessions.session_copies import outline, read_entries, without_changes
@@ -33,6 +33,7 @@ from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.sessions import chains, labels, leaves, list_mark
 from oulipoly_engine.store.sessions.sessions import list_sessions
 
+_PATIENCE_S = 2.0  # for another process that writes on, and may have looked before the last words
 _MOST = 50  # sessions that are looked at, those that changed last
 _MARKS = ".written.json"  # the marks of the sessions as they are in their files
 
@@ -42,7 +43,7 @@ def follow(store: Store, folder: Path, read_accounts: Container[str], longest_li
 
     Raises RunnerError and OSError: what is missing comes the next time.
     """
-    with try_lock(folder / ".lock") as is_ours:
+    with hold_lock(folder / ".lock", _PATIENCE_S) as is_ours:
         if not is_ours:
             return
         written = _read_marks(folder / _MARKS)

@@ -83,7 +83,7 @@ def take_over(store: Store, owners: Collection[str], session_id: str, give_back:
     without_turn = [entry_id for (entry_id,) in store.rows(_select_without_turn(*key))]
     _give_up(store, key, without_turn, give_back)
     ((first_at, begun_at),) = store.rows(_select_begin(*key))
-    read = [] if first_at is None else _read_transcript(store, *key, begun_at)
+    read = [] if first_at is None else _read_transcript(store, *key, _cut_to_ms(begun_at))
     if not any(line.turn_id is None or line.timestamp >= first_at for line in read if not line.is_sidechain):
         return len(without_turn)  # nearly always: what is heard is not read again with each piece of a turn
     heard = _read_heard(store, *key)
@@ -146,11 +146,18 @@ def _read_said(sayer: str, body: str | None) -> str:
     return COMPACTION if sayer == COMPACTION else read_words(body)
 
 
+def _cut_to_ms(instant: str) -> str:
+    """Return an instant as transcripts have it: what a CLI writes in the same millisecond is not before it."""
+    return f"{instant[:-4]}000Z"
+
+
 def _read_heard(store: Store, accounts: Sequence[str], session_id: str) -> list[HeardEntry]:
     """Read them in order, which SQLite would do by passing over the whole session."""
     rows = sorted(store.rows(_select_heard(accounts, session_id)), key=lambda row: row[:2])
     return [
-        HeardEntry(entry_id, role, at, _read_said(role, body), turn_id, native_id, begun_at, ended_at is not None)
+        HeardEntry(
+            entry_id, role, at, _read_said(role, body), turn_id, native_id, _cut_to_ms(begun_at), ended_at is not None
+        )
         for at, _, entry_id, role, body, turn_id, native_id, begun_at, ended_at in rows
     ]
 
