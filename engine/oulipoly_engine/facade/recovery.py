@@ -15,10 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.accounts.setup import AccountSetup
 from oulipoly_engine.facade.base.home import Home, Part
+
+if TYPE_CHECKING:
+    from oulipoly_engine.store.base.db import Store
 
 # ruff: noqa: PLC0415 - hardly any start finds something left
 
@@ -72,9 +76,22 @@ class Recovery(Part):
 
         with suppress(RunnerError), self._home.lend_store() as store:  # who needs the state file tells what is wrong
             self._home.settle_telemetry(store, is_on=self._home.files.settings().telemetry)
+            if store.has_readers():
+                self._drop_left_readers(store)
             if operations.find(store, "begun"):
                 from oulipoly_engine.facade.packages.packages import Packages
                 from oulipoly_engine.facade.worktrees.worktrees import Worktrees
 
                 sentences += Worktrees(self._home).reconcile() + Packages(self._home).settle()
         return sentences
+
+    def _drop_left_readers(self, store: Store) -> None:
+        """Have nothing more written for extensions of sessions whose host was killed."""
+        from oulipoly_engine.service.extensions.session_hooks import reader_of
+        from oulipoly_engine.service.live import hosts
+        from oulipoly_engine.store.outbox import events
+
+        for reader in events.list_readers(store):
+            session_id = reader.removeprefix(reader_of(""))
+            if session_id != reader and not hosts.is_held(self._home.paths, session_id):
+                events.unregister(store, reader)

@@ -2,11 +2,17 @@
 
 import subprocess
 import sys
+from queue import Queue
+from threading import Event
+from types import SimpleNamespace
 
 import pytest
 
+from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.errors import ExtensionNotFound, ExtensionRefused
 from oulipoly_engine.extension_api import Handled, Session, Transform
+from oulipoly_engine.service.extensions.session_hooks import SessionHooks, reader_of
+from oulipoly_engine.store.outbox import events
 from oulipoly_tui import split_settings
 
 FORK = ["before_fork"]
@@ -121,6 +127,57 @@ def test_a_file_that_changes_after_the_yes_asks_again(extending):
     assert [status.installed.name] == [each.installed.name for each in extending.engine.extensions.questions()]
 
 
+def test_what_is_allowed_anew_is_asked_at_once_whichever_file_has_changed(extending):
+    place = extending.write("keeper", "def before_fork(self): raise Refused('no')", hooks=FORK)
+    (place / "more.py").write_text("# one\n")
+    extending.allow("keeper")
+    with pytest.raises(ExtensionRefused, match="no"):
+        extending.guard()
+
+    (place / "more.py").write_text("# two\n")
+    extending.allow("keeper")
+    with pytest.raises(ExtensionRefused, match="refuses it: no"):
+        extending.guard()
+
+
+def test_a_session_goes_on_after_any_answer(extending):
+    code = """
+class Broken:
+    def __str__(self): return self.text
+def input(self, text):
+    if text == 'half': raise Refused('caf\\udce9')
+    return Transform(It.Broken())
+"""
+    extending.write("odd", code, hooks=["input"])
+    extending.allow("odd")
+    session = SimpleNamespace(session_id="s1", workspace="/", runtime_id="r", account="", model_name="", title="")
+    answers = Queue()
+    with extending.engine._home.lend_store() as store:
+        hooks = SessionHooks(extending.set.order, store, SystemClock(), session)
+        answered = Event()
+        hooks.wake = answered.set
+        for text in ("half", "whole", "half"):
+            hooks.ask("input", {"text": text}, answers.put)
+            assert answered.wait(30)
+            answered.clear()
+            hooks.settle()
+        hooks.close()
+
+    messages = [answers.get_nowait().error["message"] for _ in range(3)]
+    assert ("caf?" in messages[0], messages[0]) == (True, messages[2])
+    assert "AttributeError" in messages[1]
+
+
+def test_nothing_more_is_written_for_a_session_whose_host_was_killed(extending):
+    with extending.engine._home.lend_store() as store:
+        for reader in (reader_of("s1"), "telemetry"):
+            events.register(store, reader)
+        extending.settings.append("telemetry=true")
+        extending.open().recovery.settle_at_start()
+
+        assert ("telemetry",) == events.list_readers(store)
+
+
 def test_code_that_is_compiled_beside_it_counts_as_a_file_of_it(extending):
     place = extending.write("shifty", "pass")
     before = extending.status("shifty").installed.digest
@@ -231,7 +288,16 @@ def test_what_is_switched_off_is_not_asked_and_keeps_its_rights(extending):
 
 
 @pytest.mark.parametrize(
-    "text", ["name = 'A'", "name = 'a'\nhooks = ['nope']", "name = 'a'\npermissions = ['all']", "= 3", "\xff", ""]
+    "text",
+    [
+        "name = 'A'",
+        "name = 'a'\nversion = '1 asks for nothing'",
+        "name = 'a'\nhooks = ['nope']",
+        "name = 'a'\npermissions = ['all']",
+        "= 3",
+        "\xff",
+        "",
+    ],
 )
 def test_a_broken_manifest_is_named_and_costs_the_others_nothing(extending, text):
     extending.write("keeper", "def before_fork(self): raise Refused('no')", hooks=FORK)

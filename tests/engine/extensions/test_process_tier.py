@@ -231,6 +231,19 @@ def test_sandbox_lets_through_what_was_granted_and_nothing_else(confined, home, 
     assert reached == attack(world, home)
 
 
+def test_a_login_stays_hidden_when_its_cli_writes_it_anew(confined, home):
+    (home / ".claude.json").write_text("secret")
+    code = CODE + "def read(self, given): return os.path.exists(given['path'])\n"
+    world = confined(code.replace("'do': self.do", "'do': self.read"), permissions=["file_read"])
+    letter, login = home / "letter", home / ".claude.json"
+    assert (True, False) == tuple(call(world, {"path": str(path)}) for path in (letter, login))
+
+    (home / "new").write_text("another secret")
+    (home / "new").replace(login)
+
+    assert (True, False) == tuple(call(world, {"path": str(path)}) for path in (letter, login))
+
+
 def test_a_right_that_is_withdrawn_is_gone_at_the_next_call(confined, home):
     world = confined(CODE, permissions=["file_read"])
     given = {"what": "read a file", "home": str(home), "parent": 1, "port": 1}

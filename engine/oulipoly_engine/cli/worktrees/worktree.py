@@ -17,6 +17,7 @@ from oulipoly_engine.core.worktrees.retention import WorktreeStatus, describe_ig
 from oulipoly_engine.core.worktrees.setup_file import NAME
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.base.own_process import require_person
 from oulipoly_engine.records import asdict
 
 _MORE = {  # behind the summary, in a command's help
@@ -196,6 +197,7 @@ def _allow(context: Context, options: Namespace) -> int:
     if asked.setup.commands and not asked.is_allowed:
         for line in _describe(asked.repository, asked.setup.setup, asked.setup.teardown):
             diagnostics.note(line)
+        require_person("allow the commands of a repository")
         if not Questions(is_agreed=options.yes).confirm("Allow these commands?"):
             context.engine.worktrees.refuse_setup(folder, asked.setup.digest)
             diagnostics.note("nothing was allowed")

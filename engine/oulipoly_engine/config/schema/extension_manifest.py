@@ -45,7 +45,7 @@ class ManifestTable(Table):
     """All of extension.toml."""
 
     name: str = _NAME
-    version: str = Field("0.0.0", description="Its version.")
+    version: str = Field("0.0.0", pattern=r"^[\w.+!-]{1,64}$", description="Its version, at most 64 characters.")
     description: str = Field("", description="What it is for.")
     author: str = Field("", description="Who has made it.")
     permissions: list[Annotated[str, OneOf(*Permission, notes=[each.right for each in Permission])]] = Field(

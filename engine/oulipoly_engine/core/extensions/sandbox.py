@@ -12,6 +12,8 @@
 | environment                 | PATH, HOME, LANG             | read_environment: all variables                  |
 | other processes             | nothing                      | nothing                                          |
 
+Of the home itself what was there at the start is mounted entry by entry: a file that was covered would be seen as soon
+as another one is put in its place.
 Source: bubblewrap 0.8.0, seen 2026-11.
 """
 
@@ -49,7 +51,9 @@ class Box(Record):
     place: str  # its own folder, or its file
     start: str  # the folder in which its program starts
     reads: tuple[str, ...] = ()  # what its program needs besides the system's
-    files: tuple[str, ...] = ()  # folders that file_read and file_write are about
+    files: tuple[str, ...] = ()  # what file_read and file_write are about
+    links: tuple[tuple[str, str], ...] = ()  # paths among those that are links, and where they lead
+    home: str = ""  # around them; what else lies in it, or comes there later, is not seen
     hidden: tuple[tuple[str, bool], ...] = ()  # inside those, what it never sees; whether that is a folder
 
 
@@ -81,8 +85,12 @@ def _bind_files(box: Box) -> Iterator[str]:
         how = "--ro-bind-try"
     else:
         return
+    if box.home:  # not as a whole: what covers a file is gone once another one is put in its place
+        yield from ("--tmpfs", box.home)
     for path in box.files:
         yield from (how, path, path)
+    for path, target in box.links:
+        yield from ("--symlink", target, path)
     for path, is_folder in box.hidden:
         yield from ("--tmpfs", path) if is_folder else ("--ro-bind", "/dev/null", path)
 
@@ -90,7 +98,8 @@ def _bind_files(box: Box) -> Iterator[str]:
 def _list_covered(box: Box) -> tuple[str, ...]:
     if not _FILES & box.granted:
         return ()
-    return tuple(path for path, is_folder in box.hidden if is_folder)
+    covered = (path for path, is_folder in box.hidden if is_folder)
+    return (*covered, *((box.home,) if box.home else ()))
 
 
 def describe_reach(granted: frozenset[str]) -> str:

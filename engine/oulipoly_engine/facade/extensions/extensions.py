@@ -18,6 +18,7 @@ from oulipoly_engine.core.extensions.sandbox import UNCONFINED, describe_reach
 from oulipoly_engine.core.extensions.states import MOST_FAILURES, State
 from oulipoly_engine.core.live.events import Prompt, RequestKind
 from oulipoly_engine.core.live.sessions import LiveRequest
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import ExtensionNotFound, RequestRefused, RunnerError
 from oulipoly_engine.facade.base.home import Home
@@ -64,8 +65,10 @@ class ExtensionStatus(Record):
     def question(self) -> str:
         """Return what a person is asked, in lines."""
         manifest = self.installed.manifest
-        about = f": {manifest.description}" if manifest.description else ""
-        lines = [f"The extension {self.installed.name} {manifest.version}{about} ({self.installed.place}) asks to:"]
+        description = " ".join(manifest.description.split())[:300]  # in a line: others are ours
+        about = f": {description}" if description else ""
+        name = f"{self.installed.name} {plain(manifest.version)[:64]}"
+        lines = [f"The extension {name}{about} ({self.installed.place}) asks to:"]
         lines += [f"  {describe_right(right, manifest.tier)}" for right in self.missing]
         asked = frozenset(map(str, manifest.permissions))
         sandbox = describe_reach(asked) if manifest.tier == "process" else _NO_SANDBOX
@@ -137,9 +140,9 @@ class Extensions:
         rights = "; ".join(describe_right(right, status.installed.manifest.tier) for right in status.missing)
         manifest = installed.manifest
         prompt = Prompt(
-            f"extension {installed.name} {manifest.version} asks to {rights}"[:500],
+            f"extension {installed.name} {plain(manifest.version)[:64]} asks to {rights}",
             cwd=installed.place,
-            reason=manifest.description[:500],
+            reason=plain(manifest.description)[:500],
         )
         with self._home.lend_store() as store:
             if self._home.read_only or live_requests.was_denied(store, "extension", asker, native_id):

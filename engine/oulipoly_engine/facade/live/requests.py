@@ -109,6 +109,7 @@ class LiveRequests:
             grants.allow(store, request.asker, request.native_id, self._home.now())
         elif request.origin == "extension":
             digest, *rights = request.native_id.split()
+            grants.drop_older(store, request.asker, digest)
             grants.allow(store, request.asker, digest, self._home.now(), rights)
         elif request.origin == "device":
             devices.confirm(store, request.asker, self._home.now() + CONFIRMED_FOR)

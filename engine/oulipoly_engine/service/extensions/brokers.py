@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from oulipoly_engine import variables
 from oulipoly_engine.core.extensions.manifest import Permission
 from oulipoly_engine.extension_api import PermissionDenied, Session
 from oulipoly_engine.private_files import write_private
@@ -21,7 +22,8 @@ from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.extensions.calls import ExtensionLog
 
 _LARGEST = 32 << 20  # bytes of a file, an answer, an output
-PLAIN_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")  # of the environment, for commands
+# Of the environment, for commands; the last says who has started them.
+PLAIN_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", variables.PARENT_INVOCATION)
 _KEPT = "is this program's own: nothing but its commands changes it"
 
 Check = Callable[[Permission], None]  # raises PermissionDenied

@@ -12,6 +12,7 @@ from oulipoly_engine.core.extensions.manifest import FILE, NAME, Manifest
 from oulipoly_engine.core.packages.lock import FILE as LOCK
 from oulipoly_engine.paths import Paths, expand_user
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.regular_files import walk_folders
 from oulipoly_engine.service.extensions.digests import digest_of
 from oulipoly_engine.service.extensions.entry_points import EntryPoint, list_entry_points
 
@@ -129,10 +130,11 @@ def mark_places(paths: Paths) -> tuple[object, ...]:
 
 
 def mark_files(installed: Installed) -> tuple[int, ...]:
-    """Return what changes when an extension's folder, manifest or code is written."""
+    """Return what changes when any file of an extension is written."""
     place = Path(installed.place)
     marks: list[int] = []
-    for path in (place, place / FILE, place / installed.manifest.entry.partition(":")[0]):
+    inside = (Path(at, name) for at, _, names in walk_folders(place) for name in names)
+    for path in (place, *(path for path in inside if "__pycache__" not in path.parts)):
         with suppress(OSError, ValueError):
             marks.append(path.stat().st_mtime_ns)
     return tuple(marks)

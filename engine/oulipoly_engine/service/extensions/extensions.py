@@ -256,7 +256,7 @@ class Extensions:
                 return loaded
             current = _count_again(installed)
             if current.digest != installed.digest and find_state(current, self._read(current)) == "pending":
-                return None  # its files have changed since it was allowed
+                raise CallFailed("its files have changed since it was allowed")
             return self._import(current)
 
     def _import(self, installed: Installed) -> _Loaded:

@@ -317,13 +317,28 @@ def _make_box(installed: Installed, granted: frozenset[str], confinement: Confin
     start = place if place.is_dir() else place.parent
     reads = () if installed.manifest.command else _list_python()
     home = confinement.home.resolve()  # as what is hidden below it: a link would lead around that
-    files = (home, *_workspace(home))
-    hidden = tuple(
-        (str(path), path.is_dir())
-        for path in confinement.hidden
-        if path.exists() and any(path.is_relative_to(each) for each in files)
+    entries = [path for path in _list_folder(home) if path not in confinement.hidden]
+    files = (*(path for path in entries if not path.is_symlink()), *_workspace(home))
+    inside = [path for path in confinement.hidden if any(path.is_relative_to(each) for each in files)]
+    # A file goes with its folder: one that is put in its place would be seen.
+    hidden = {path if path.is_dir() else path.parent for path in inside if path.exists()}
+    return Box(
+        granted,
+        str(place),
+        str(start),
+        reads=tuple(map(str, reads)),
+        files=tuple(map(str, files)),
+        links=tuple((str(path), str(path.readlink())) for path in entries if path.is_symlink()),
+        home=str(home),
+        hidden=tuple((str(path), True) for path in sorted(hidden)),
     )
-    return Box(granted, str(place), str(start), tuple(map(str, reads)), tuple(map(str, files)), hidden)
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _list_python() -> Iterable[Path]:

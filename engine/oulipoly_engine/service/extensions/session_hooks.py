@@ -21,7 +21,7 @@ from oulipoly_engine.core.extensions.hooks import OBSERVERS
 from oulipoly_engine.core.extensions.installed import Installed
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.text.redact import redact_strictly
-from oulipoly_engine.errors import InputHandled, RunnerError, StoreUnusable
+from oulipoly_engine.errors import InputHandled, RequestRefused, RunnerError, StoreUnusable
 from oulipoly_engine.extension_api import Session
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
@@ -97,6 +97,8 @@ class SessionHooks:
             outbox.register(store, self._reader)
             self._observer = Thread(target=self._observe, name="observers", daemon=True)
             self._observer.start()
+        elif store.has_readers():
+            outbox.unregister(store, self._reader)  # of a host before that was killed
 
     def tell(self) -> None:
         """Have observers hear what was written to the outbox by now."""
@@ -152,7 +154,7 @@ class SessionHooks:
             outbox.advance(self._store, self._reader, events[-1].id)
 
     def _note(self, text: str) -> None:
-        self.notes.append(text)
+        self.notes.append(_drop_halves(text))
         self._wake_loop()
 
     def _wake_loop(self) -> None:
@@ -161,7 +163,11 @@ class SessionHooks:
 
     def _run(self) -> None:
         while (question := self._questions.get()) is not None:
-            outcome = self._answer(question)
+            try:
+                outcome = _clean(self._answer(question))
+            except Exception as error:
+                message = f"an extension could not be asked: {type(error).__name__}"
+                outcome = HookAnswer(error=_describe_error(RequestRefused(message)))
             self._answered.append((question, outcome))
             self._wake_loop()
 
@@ -236,6 +242,17 @@ def publish(store: Store, clock: Clock, session_id: str, name: str, body: Mappin
 def reader_of(session_id: str) -> str:
     """Return who reads the outbox for the extensions of a session."""
     return f"extensions:{session_id}"
+
+
+def _clean(outcome: HookAnswer) -> HookAnswer:
+    message = _drop_halves(str(outcome.error.get("message", "")))
+    error = {**outcome.error, "message": message} if outcome.error else {}
+    return HookAnswer(_drop_halves(outcome.text), _drop_halves(outcome.answer), error)
+
+
+def _drop_halves(text: str) -> str:
+    """Return a text without half characters, which nobody can be sent."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _describe_error(error: RunnerError) -> dict[str, Any]:

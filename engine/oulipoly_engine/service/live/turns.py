@@ -449,8 +449,8 @@ class SessionTurns:
         note = "recovery" if order.kind == "recovery" else ""
         message = QueuedMessage(identity, self.session.session_id, text, "queued", self._clock.now(), note)
         with self._store.write():  # one transaction: its CLI waits for it
-            # One that goes on with a turn may have waited since before we began.
-            if not note or live_queue.find(self._store, identity) is None:
+            # One that goes on with a turn may have waited since before we began; another may be given us again.
+            if live_queue.find(self._store, identity) is None:
                 self._refuse_where_busy(order)
                 live_queue.append(self._store, message, is_first=bool(note))
             self._run_next()

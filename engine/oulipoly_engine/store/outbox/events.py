@@ -55,6 +55,11 @@ def unregister(store: Store, reader: str) -> None:
         _prune(store)
 
 
+def list_readers(store: Store) -> tuple[str, ...]:
+    """Return everybody for whom events are written."""
+    return tuple(name for (name,) in store.rows(_select_readers()))
+
+
 def is_registered(store: Store, reader: str) -> bool:
     """Return whether events are written for a reader."""
     return bool(store.rows(_find_reader(reader)))
@@ -80,6 +85,11 @@ def forget_session(store: Store, session_id: str) -> None:
     """Remove the events of a session that is removed."""
     with store.write():
         store.run(EventRow.delete().where(EventRow.session_id == session_id))
+
+
+@compile_query
+def _select_readers() -> Query:
+    return EventReaderRow.select(EventReaderRow.name).order_by(EventReaderRow.name)
 
 
 @compile_query
