@@ -26,9 +26,9 @@ class Call(Record):
     prompt: str  # the last thing that the user said
     tool_result: str | None  # what the last tool call gave, if the conversation ends with one
     tools: tuple[str, ...] = ()  # that the CLI offers the model
+    said: tuple[tuple[str, str], ...] = ()  # (role, text) of the whole conversation, without what no user typed
     most_tokens: int | None = None  # that the answer may have
     temperature: float | None = None
-    said: tuple[tuple[str, str], ...] = ()  # (role, text) of the whole conversation, without what no user typed
 
 
 class ToolCall(Record):
