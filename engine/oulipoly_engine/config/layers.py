@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -83,6 +84,11 @@ def mark_project(paths: Paths) -> tuple[str, str, bool] | None:
 
 def read_project(paths: Paths, folder: Path, path: Path) -> tuple[Loaded[LayerValues], str]:
     """Return the settings of a project's file, and what stands for them where a person trusts them: a SHA-256."""
+    loaded, raw = _read_project(paths, path)
+    return loaded, "" if raw is None else _digest(folder, path, raw)
+
+
+def _read_project(paths: Paths, path: Path) -> tuple[Loaded[LayerValues], bytes | None]:
     from oulipoly_engine.config.base.problem import Level, Problem
 
     try:
@@ -91,22 +97,32 @@ def read_project(paths: Paths, folder: Path, path: Path) -> tuple[Loaded[LayerVa
         is_link = isinstance(error, FileNotFoundError)
         why = f"the file cannot be read: {'it is a link to nothing' if is_link else error.strerror}"
         fix = "put a readable file in its place, or remove it"
-        return Loaded({}, (Problem(Level.WARNING, path, None, "", why, fix),)), ""
+        return Loaded({}, (Problem(Level.WARNING, path, None, "", why, fix),)), None
 
     def parse() -> Loaded[LayerValues]:
         from oulipoly_engine.config.parse import layers
 
         return layers.parse_project(path, raw)
 
-    digest = sha256(os.fsencode(folder) + b"\0" + path.name.encode() + b"\0" + raw).hexdigest()
-    return snapshot.read_bytes(paths, f"project:{path}", raw, _SHAPE, parse), digest
+    return snapshot.read_bytes(paths, f"project:{path}", raw, _SHAPE, parse), raw
+
+
+def _digest(folder: Path, path: Path, raw: bytes) -> str:
+    data = os.fsencode(folder) + b"\0" + path.name.encode() + b"\0" + raw
+    # As `random` does it: hashlib loads OpenSSL, which takes 3 of the 5 ms that all settings may take.
+    for name in ("_sha256", "_sha2"):  # Python 3.11, later ones
+        with suppress(ImportError):
+            digest: str = import_module(name).sha256(data).hexdigest()
+            return digest
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()
 
 
 def _layer_of_project(paths: Paths, folder: Path, path: Path) -> Layer:
-    loaded, digest = read_project(paths, folder, path)
-    is_trusted = any(stated.in_project == "trusted" for stated in loaded.value.values()) and paths.above.is_trusted(
-        folder, digest
-    )
+    loaded, raw = _read_project(paths, path)
+    needs_trust = raw is not None and any(stated.in_project == "trusted" for stated in loaded.value.values())
+    is_trusted = needs_trust and paths.above.is_trusted(folder, _digest(folder, path, raw or b""))
     values, ignored = choose_of_project(loaded.value, is_trusted=is_trusted)
     return Layer("project", values, ignored, loaded.problems)
 
