@@ -103,13 +103,13 @@ class ExtensionSet:
         settings = self._read_settings()
         if not settings.extensions_enabled:
             return ()
-        from oulipoly_engine.service.extensions.discovery import mark_files, mark_places
+        from oulipoly_engine.service.extensions.discovery import mark_installed, mark_places
 
         places = (mark_places(self._paths), settings.extensions)
         known = self._discovered
-        if known is None or known[0] != (places, *map(mark_files, known[1])):
+        if known is None or known[0] != (places, *map(mark_installed, known[1])):
             installed = self.discover()
-            known = ((places, *map(mark_files, installed)), installed)
+            known = ((places, *map(mark_installed, installed)), installed)
             self._discovered = known
         return tuple(each for each in known[1] if is_on(each.name, settings))
 

@@ -12,8 +12,7 @@ from oulipoly_engine.core.extensions.manifest import FILE, NAME, Manifest
 from oulipoly_engine.core.packages.lock import FILE as LOCK
 from oulipoly_engine.paths import Paths, expand_user
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.regular_files import walk_folders
-from oulipoly_engine.service.extensions.digests import digest_of
+from oulipoly_engine.service.extensions.digests import FileMark, mark_files, recall_digest
 from oulipoly_engine.service.extensions.entry_points import EntryPoint, list_entry_points
 
 _MOST = 500  # of one folder
@@ -81,7 +80,7 @@ def _read(paths: Paths, path: Path, source: Source) -> Installed:
     except OSError as error:
         problem = f"it cannot be read: {error.strerror or error}"
     installed = Installed(manifest or Manifest(_guess_name(place)), source, str(place), problem=problem)
-    return installed if problem else _with_digest(installed)
+    return installed if problem else _with_digest(paths, installed)
 
 
 def _guess_name(place: Path) -> str:
@@ -89,10 +88,10 @@ def _guess_name(place: Path) -> str:
     return name if NAME.fullmatch(name) else "unnamed"
 
 
-def _with_digest(installed: Installed) -> Installed:
+def _with_digest(paths: Paths, installed: Installed) -> Installed:
     skips = installed.source == "installed"
     try:
-        return replace(installed, digest=digest_of(Path(installed.place), skips_bytecode=skips))
+        return replace(installed, digest=recall_digest(paths, Path(installed.place), skips_bytecode=skips))
     except (OSError, ValueError) as error:
         return replace(installed, problem=f"its files cannot be read: {error}")
 
@@ -112,7 +111,7 @@ def _read_entry_point(paths: Paths) -> Callable[[EntryPoint], Installed]:
                 problem = next((each.brief for each in loaded.problems), "it cannot be read")
                 return Installed(about, "installed", point.place, problem=problem)
             about = replace(loaded.value, name=point.name, entry=point.value)
-        return _with_digest(Installed(about, "installed", point.place))
+        return _with_digest(paths, Installed(about, "installed", point.place))
 
     return read
 
@@ -129,12 +128,11 @@ def mark_places(paths: Paths) -> tuple[object, ...]:
     return tuple(marks)
 
 
-def mark_files(installed: Installed) -> tuple[int, ...]:
-    """Return what changes when any file of an extension is written."""
-    place = Path(installed.place)
-    marks: list[int] = []
-    inside = (Path(at, name) for at, _, names in walk_folders(place) for name in names)
-    for path in (place, *(path for path in inside if "__pycache__" not in path.parts)):
-        with suppress(OSError, ValueError):
-            marks.append(path.stat().st_mtime_ns)
-    return tuple(marks)
+def mark_installed(installed: Installed) -> tuple[FileMark, ...] | str:
+    """Return what changes when any file of an extension is written; a text where they cannot be looked at."""
+    if not installed.place:
+        return "it is nowhere"
+    try:
+        return mark_files(Path(installed.place), skips_bytecode=installed.source == "installed")
+    except (OSError, ValueError) as error:
+        return str(error)
