@@ -6,14 +6,27 @@ import atexit
 import gc
 import os
 import sys
+from contextlib import suppress
 
 from oulipoly_tui import APP_OPTIONS, find_app_faults, split_settings
 
+_CALLS = "oulipoly_engine.service.extensions.calls"  # loaded where code of extensions is
+_LAST_S = 1.0  # that threads of extensions have at the end of a process
 _COLLECT_EVERY = 50_000  # new objects; those of a start live on, and looking at them every 700 costs it 8 ms
 
 
 def main() -> int:
     """Open the app where nothing is asked for, else run the headless command; return the exit code."""
+    code = 1  # of what is raised
+    try:
+        code = _run()
+    finally:
+        if _CALLS in sys.modules:
+            _limit_end(code)
+    return code
+
+
+def _run() -> int:
     _fill_standard_places()
     arguments = sys.argv[1:]
     own, settings = split_settings(arguments)
@@ -36,6 +49,18 @@ def main() -> int:
     diagnostics.take_stderr()
 
     return headless(arguments, pane, find_app_faults)
+
+
+def _limit_end(code: int) -> None:
+    """Have the process end soon: Python waits for threads that extensions have begun and do not end, pools too."""
+    from threading import Timer  # noqa: PLC0415 - only extensions need it
+
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    timer = Timer(_LAST_S, os._exit, (code,))
+    timer.daemon = True
+    timer.start()
 
 
 def _fill_standard_places() -> None:

@@ -1,6 +1,8 @@
 """What `ext serve` offers to CLIs, and what is handed over to them: names, skills, servers, and when nothing is."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -129,6 +131,30 @@ def test_servers_find_our_folders_though_an_account_leads_its_cli_elsewhere(serv
     assert str(extending.paths.config.parent) == server.env["XDG_CONFIG_HOME"]
     assert str(extending.paths.data.parent) == server.env["XDG_DATA_HOME"]
     assert "${OULIPOLY_PARENT_INVOCATION}" == server.env["OULIPOLY_PARENT_INVOCATION"]
+
+
+LINGERS = """
+import atexit
+from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
+atexit.register(time.sleep, 60)
+ThreadPoolExecutor(1).submit(time.sleep, 60)
+Thread(target=time.sleep, args=(60,), daemon=False).start()
+"""
+
+
+def test_what_an_extension_begins_and_does_not_end_keeps_no_process(extending):
+    extending.write("weather", LINGERS + CODE)
+    with (extending.paths.extensions / "weather" / "extension.toml").open("a") as file:
+        file.write(MANIFEST)
+    extending.allow("weather")
+    method, params = called("forecast", city="Rome")
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    command = [sys.executable, "-m", "oulipoly_tui", "ext", "serve"]
+    ended = subprocess.run(command, input=line + "\n", capture_output=True, text=True, timeout=20, check=False)
+
+    assert (0, "") == (ended.returncode, ended.stderr)
+    assert "sunny in Rome" in ended.stdout
 
 
 def test_person_is_told_what_ext_serve_is_for(agents, world):
