@@ -8,6 +8,7 @@ import pytest
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.live.beginning import NewSession
 
 CODE = """
 import json, time
@@ -104,6 +105,25 @@ def test_a_message_that_hangs_in_an_extension_is_not_sent_and_the_session_goes_o
         extended.live.send(session, "hang")
 
     assert "completed" == extended.live.send(session, "after", waits=True).status
+
+
+def test_messages_that_wait_pass_extensions_too_with_a_process_and_without(extended, tmp_path):
+    def begin(prompt):
+        wish = NewSession(extended.demo.project, runtime="scripted", prompt=prompt, starts=False)
+        return extended.live.begin(wish).session.session_id
+
+    with pytest.raises(RunnerError, match="all: pong"):
+        begin("ping")
+    kept = begin("big one")
+    (running, _) = extended.begin_turn(script(["wait", str(tmp_path / "go")]), runtime="scripted")
+    extended.live.send(running, "big one")
+    for session in (kept, running):
+        (message,) = extended.live.queue(session)
+        assert "ONE" == message.text
+        with pytest.raises(RunnerError, match="all: pong"):
+            extended.live.change_queue(session, orders.ChangeQueue("edit", message.message_id, "ping"))
+        order = orders.ChangeQueue("edit", message.message_id, "big two")
+        assert ["TWO"] == [each.text for each in extended.live.change_queue(session, order)]
 
 
 def test_a_tool_is_refused_before_a_person_is_asked(extended):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from queue import Queue
 from threading import Event
 from types import SimpleNamespace
@@ -87,6 +88,22 @@ def test_a_failing_guard_refuses_is_named_and_is_switched_off_at_the_third_time(
     assert reason in status.reason
     assert [note for note in extending.notes if "'bad' is switched off" in note]
     assert "active" == extending.status("good").state
+
+
+def test_extensions_have_a_time_together_and_who_is_asked_last_has_not_failed(extending):
+    for name in ("first", "last"):
+        extending.write(name, "def before_fork(self): time.sleep(0.2)", hooks=FORK)
+    extending.allow("first", "last")
+    extending.guard()
+
+    started = time.monotonic()
+    with (
+        extending.set.running.within(started + 0.3),
+        pytest.raises(ExtensionRefused, match="'last' has not answered, and extensions have taken too long together"),
+    ):
+        extending.guard()
+    assert time.monotonic() - started < 0.4
+    assert 0 == extending.status("last").standing.failures
 
 
 def test_what_was_switched_off_is_tried_again_once_it_is_switched_on(extending):

@@ -16,6 +16,9 @@ from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record, prepare
 
 
+ANSWER_S = 30.0  # that clients wait for the answer to an order
+
+
 class Order(Record, tag_field="verb", omit_defaults=True):
     """Any of them."""
 

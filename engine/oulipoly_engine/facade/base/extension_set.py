@@ -12,7 +12,7 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.extensions.hooks import OBSERVERS
 from oulipoly_engine.core.extensions.installed import Installed, Standing, find_state
 from oulipoly_engine.core.live.sessions import LiveSession
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import InputHandled, RunnerError
 from oulipoly_engine.extension_api import Handled, Session, Transform
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import replace
@@ -214,6 +214,18 @@ class ExtensionSet:
         """Ask every extension whether something may happen. Raises ExtensionRefused."""
         if any(hook in each.manifest.hooks for each in self.list_on()):
             self.running.guard(hook, session, **facts)
+
+    def take_input(self, text: str, session: LiveSession) -> str:
+        """Return what extensions make of a message that nobody's host asks them about.
+
+        Raises ExtensionRefused, and InputHandled where one has taken it.
+        """
+        if not any("input" in each.manifest.hooks for each in self.list_on()):
+            return text
+        taken = self.running.take_input(text, describe_session(session))
+        if taken.handled_by:
+            raise InputHandled(taken.said)
+        return taken.text
 
     def guard_live(self, hook: str, session: LiveSession, **facts: str) -> None:
         """Do the same for a live session."""

@@ -91,11 +91,14 @@ class LiveSessions(BranchSummaries):
             session, decision_json, why = choose_session(
                 self._home, self.catalogue(), store, wish, folder.resolve(), guard or Guard()
             )
+            prompt = wish.prompt
+            if prompt is not None and not wish.starts:  # else its host asks
+                prompt = self._home.extensions.take_input(prompt, session)
             live_sessions.insert(store, session)
             if wish.starts:
                 self._start_new(store, session, decision_json, wish.parent)
-            elif wish.prompt is not None:
-                message = QueuedMessage(str(uuid.uuid4()), session.session_id, wish.prompt, "queued", self._home.now())
+            elif prompt is not None:
+                message = QueuedMessage(str(uuid.uuid4()), session.session_id, prompt, "queued", self._home.now())
                 live_queue.append(store, message)
                 return Begun(session, why, message.message_id)
         turn_id = None
@@ -347,6 +350,8 @@ class LiveSessions(BranchSummaries):
         """Change the queue of a session without a process, once one that is ending has ended."""
         if not hosts.wait_for_end(self._home.paths, session.session_id):
             raise RequestRefused("the session's process does not answer: try it again")
+        if order.act == "edit":
+            order = replace(order, text=self._home.extensions.take_input(order.text, session))
         with self._home.lend_store() as store:
             message = live_queue.find(store, order.message_id)
             is_taken_back = order.act == "remove" and message is not None and message.state == "revoked"

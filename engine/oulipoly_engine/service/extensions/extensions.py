@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from threading import RLock
+from threading import RLock, local
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from oulipoly_engine.clock import Clock
@@ -59,6 +59,11 @@ class Input(NamedTuple):
     handled_by: str = ""  # who has taken it; empty: it is to be sent
     answer: str = ""  # of that one, for the person
 
+    @property
+    def said(self) -> str:
+        """Return what a person is told of a message that was taken."""
+        return f"{self.handled_by}: {self.answer}" if self.answer else f"{self.handled_by} has taken the message"
+
 
 class _Loaded(Record, frozen=False):
     """An extension whose code is imported."""
@@ -80,7 +85,20 @@ class Extensions:
         self._surroundings = surroundings
         self._loaded: dict[str, _Loaded] = {}
         self._lock = RLock()
+        self._span = local()  # `until`: when the questions of a thread have to be answered
         self._kept_manager: HookManager | None = None
+
+    @contextmanager
+    def within(self, until: float) -> Iterator[None]:
+        """Have all that is asked in the block, by this thread, be over by a time of `time.monotonic`.
+
+        What is not over then is refused, and no failure of the one that was asked: others before it were slow.
+        """
+        self._span.until = until
+        try:
+            yield
+        finally:
+            del self._span.until
 
     # What happens ----------------------------------------------------------------------------------------------------
     def guard(self, hook: str, session: Session, **facts: str) -> None:
@@ -210,12 +228,30 @@ class Extensions:
             loaded.session = session
             return function()
 
+        limit_s = self._limit_s(loaded.installed)
         try:
-            return loaded.thread.call(run, limit_s=self._surroundings.timeout_s)
+            return loaded.thread.call(run, limit_s=limit_s)
         except CallFailed as error:
-            if loaded.thread.is_stuck or (loaded.process is not None and loaded.process.has_ended):
+            is_stuck = loaded.thread.is_stuck
+            if is_stuck or (loaded.process is not None and loaded.process.has_ended):
                 self.unload(loaded.installed.name)
+            if is_stuck:
+                self._limit_s(loaded.installed)
             self._fail(loaded.installed, str(error))
+
+    def _limit_s(self, installed: Installed) -> float:
+        """Return how long a call may take. Raises ExtensionRefused where the time of all of them is over."""
+        limit_s = self._surroundings.timeout_s
+        until = getattr(self._span, "until", None)
+        if until is None:
+            return limit_s
+        left_s: float = until - time.monotonic()
+        if left_s <= 0:
+            raise ExtensionRefused(
+                f"the extension {installed.name!r} has not answered, and extensions have taken too long together, "
+                "so this does not happen: `agents ext list` lists them"
+            )
+        return min(limit_s, left_s)
 
     # Lives -----------------------------------------------------------------------------------------------------------
     @property
@@ -261,6 +297,7 @@ class Extensions:
 
     def _import(self, installed: Installed) -> _Loaded:
         name = installed.name
+        limit_s = self._limit_s(installed)
         log = ExtensionLog(self._surroundings.logs / f"{name}.log", self._surroundings.clock)
         mark = CallMark(self._surroundings.logs, name)
         if mark.count_left():
@@ -278,12 +315,14 @@ class Extensions:
                 welcome.function(*[self._make_context(loaded) for _ in welcome.argnames])
 
         try:
-            thread.call(begin, limit_s=self._surroundings.timeout_s)
+            thread.call(begin, limit_s=limit_s)
         except (CallFailed, CallDenied) as error:
             loaded.state = advance(loaded.state, "fail")
             with suppress(AssertionError, ValueError):  # it was not registered
                 self._manager.unregister(name=name)
             _end(loaded)
+            if thread.is_stuck:
+                self._limit_s(installed)
             self._fail(installed, f"it cannot be loaded: {error}", is_broken=True)
         loaded.state = advance(loaded.state, "activate")
         self._loaded[name] = loaded

@@ -7,6 +7,7 @@ Observers have a thread of their own, which reads the outbox when the loop has t
 from __future__ import annotations
 
 import json
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
@@ -19,6 +20,7 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.resource_lists import is_switched_off
 from oulipoly_engine.core.extensions.hooks import OBSERVERS
 from oulipoly_engine.core.extensions.installed import Installed
+from oulipoly_engine.core.live.orders import ANSWER_S
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.errors import InputHandled, RequestRefused, RunnerError, StoreUnusable
@@ -36,11 +38,13 @@ if TYPE_CHECKING:
 GUARDED_ORDERS: Mapping[str, str] = {  # by the verbs of orders, which hook is asked before
     "send": "input",
     "steer": "input",
+    "queue": "input",  # where it changes what a message says
     "compact": "before_compaction",
     "begin_compaction": "before_compaction",
 }
 
 
+_ALL_S = ANSWER_S - 5.0  # that extensions have together for one question: who has asked waits no longer
 _LAST_S = 2.0  # that observers have at the end of a process
 _LONGEST_EVENT = 8000  # characters
 
@@ -69,6 +73,7 @@ class _Question(Record):
     hook: str
     facts: Mapping[str, Any]
     then: Callable[[HookAnswer], None]
+    until: float  # of `time.monotonic`
 
 
 NO_EXTENSIONS = ExtensionOrder()
@@ -80,6 +85,7 @@ class SessionHooks:
     def __init__(self, order: ExtensionOrder, store: Store, clock: Clock, session: LiveSession) -> None:
         self.wake: Callable[[], object] = lambda: None  # called by the thread when a question is answered
         self.notes: deque[str] = deque()  # for those who follow the session
+        self.patience_s = _ALL_S
         self._order = order
         self._store = store
         self._clock = clock
@@ -114,7 +120,7 @@ class SessionHooks:
         if self._thread is None:
             self._thread = Thread(target=self._run, name="extensions", daemon=True)
             self._thread.start()
-        self._questions.put(_Question(hook, facts, then))
+        self._questions.put(_Question(hook, facts, then, time.monotonic() + self.patience_s))
 
     def settle(self) -> bool:
         """Go on with what was asked about and is answered by now. Returns whether there was anything."""
@@ -164,7 +170,8 @@ class SessionHooks:
     def _run(self) -> None:
         while (question := self._questions.get()) is not None:
             try:
-                outcome = _clean(self._answer(question))
+                with self._extensions.within(question.until):
+                    outcome = _clean(self._answer(question))
             except Exception as error:
                 message = f"an extension could not be asked: {type(error).__name__}"
                 outcome = HookAnswer(error=_describe_error(RequestRefused(message)))
@@ -176,7 +183,7 @@ class SessionHooks:
         try:
             match question.hook:
                 case "input":
-                    return self._take_input(str(facts["text"]))
+                    return self._take_input(str(facts.get("text", "")))
                 case "before_compaction":
                     self._extensions.guard(
                         "before_compaction", self._session, reason=str(facts.get("reason", "manual"))
@@ -191,8 +198,7 @@ class SessionHooks:
         taken = self._extensions.take_input(text, self._session)
         if not taken.handled_by:
             return HookAnswer(taken.text)
-        said = f"{taken.handled_by}: {taken.answer}" if taken.answer else f"{taken.handled_by} has taken the message"
-        return HookAnswer(taken.text, said, _describe_error(InputHandled(said)))
+        return HookAnswer(taken.text, taken.said, _describe_error(InputHandled(taken.said)))
 
     @property
     def _extensions(self) -> Extensions:

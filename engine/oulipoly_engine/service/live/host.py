@@ -407,6 +407,8 @@ class Host:
         hooks = self._hooks
         if frame.data.get("kind") == "recovery":  # it was asked about when it was sent first
             return False
+        if frame.verb == "queue" and frame.data.get("act") != "edit":
+            return False
         if hooks is None or frame.verb not in GUARDED_ORDERS or not hooks.asks(GUARDED_ORDERS[frame.verb]):
             return False
 

@@ -20,7 +20,7 @@ import msgspec
 from oulipoly_engine import variables
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.live.events import Numbered
-from oulipoly_engine.core.live.orders import Order
+from oulipoly_engine.core.live.orders import ANSWER_S, Order
 from oulipoly_engine.core.live.requests import has_lapsed
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession
 from oulipoly_engine.errors import RunnerError, SpawnFailed
@@ -107,7 +107,7 @@ class LiveClient:
         """Return the answer to an order if it has come with what `receive` read; once."""
         return self._answers.pop(number, None)
 
-    def order(self, order: Order, patience_s: float = 30.0) -> dict[str, Any]:
+    def order(self, order: Order, patience_s: float = ANSWER_S) -> dict[str, Any]:
         """Have something done and return what came of it. Raises OrderRefused, HostGone or UsageInvalid."""
         deadline = time.monotonic() + patience_s
         while len(getattr(order, "text", "")) > _SHORT and not self._link.is_greeted:

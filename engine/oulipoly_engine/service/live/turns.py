@@ -86,6 +86,7 @@ class SessionTurns:
     ) -> None:
         """tell: is given each event once it is kept. files: keeps those of the checkout; None: nobody does."""
         self._hooks = hooks
+        self._asked_hooks: set[str] = set()  # requests of the CLI that extensions have not answered
         self._rules = rules
         self._retries = Retries(retry, clock.monotonic)
         self._files = files or FileKeeper(None, clock)
@@ -215,6 +216,7 @@ class SessionTurns:
                 self._open_request(event)
                 return
             case ev.RequestResolved():
+                self._asked_hooks.discard(event.native_id)
                 self.requests.take_back(event)
                 return
             case ev.SteerSettled():
@@ -401,8 +403,10 @@ class SessionTurns:
             return
 
         def go_on(outcome: HookAnswer) -> None:
-            if turn_id != (self.turn.turn_id if self.turn else ""):
-                return  # its turn is over
+            is_withdrawn = event.native_id not in self._asked_hooks
+            self._asked_hooks.discard(event.native_id)
+            if is_withdrawn or turn_id != (self.turn.turn_id if self.turn else ""):
+                return  # or its turn is over
             if outcome.error:
                 message = str(outcome.error["message"])
                 self._driver.answer(event.native_id, Resolution("deny", message))
@@ -413,6 +417,7 @@ class SessionTurns:
 
         paths = "\n".join(change.path for change in event.prompt.changes)
         facts = {"title": event.prompt.title, "detail": event.prompt.command or paths}
+        self._asked_hooks.add(event.native_id)
         self._hooks.ask("before_tool", facts, go_on)
 
     # Orders --------------------------------------------------------------------------------------------------------

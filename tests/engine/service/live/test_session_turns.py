@@ -10,6 +10,7 @@ from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.sessions.compaction import Rules
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening
 from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.service.extensions.session_hooks import HookAnswer
 from oulipoly_engine.service.live import turns
 from oulipoly_engine.service.live.turns import Process, SessionTurns
 from oulipoly_engine.store.base.connections import Connections
@@ -29,6 +30,7 @@ class QuietDriver(Driver):
         super().__init__(Opening("/", "new"))
         self.capabilities = Capabilities(steer=True, rename=True)
         self.sent = []
+        self.answered = []
 
     @classmethod
     def words(cls, opening):
@@ -42,6 +44,9 @@ class QuietDriver(Driver):
 
     def send(self, turn_id, text):
         self.sent.append(text)
+
+    def answer(self, native_id, resolution):
+        self.answered.append(native_id)
 
     def steer(self, message_id, text):
         self.sent.append(text)
@@ -82,10 +87,12 @@ class Talk:
         live_sessions.insert(self.store, self.session)
         self.turns = self.begin_process()
 
-    def begin_process(self):
+    def begin_process(self, hooks=None):
         process = Process(1, "u1", "claude", "m", 1)
         policy = Policy(attempts=2, jitter=0)
-        turns = SessionTurns(self.store, self.session, self.driver, process, self.clock, self.told.append, retry=policy)
+        turns = SessionTurns(
+            self.store, self.session, self.driver, process, self.clock, self.told.append, retry=policy, hooks=hooks
+        )
         turns.take_over()
         return turns
 
@@ -119,6 +126,16 @@ class Talk:
 
     def unsent(self):
         return list(self.folder.glob("state.db-unsent/*"))
+
+
+class SlowHooks:
+    """Extensions that answer when a test says so."""
+
+    def asks(self, hook):
+        return hook == "before_tool"
+
+    def ask(self, hook, facts, then):
+        self.answer = then
 
 
 @pytest.fixture
@@ -514,3 +531,17 @@ def test_a_process_that_ends_leaves_a_turn_that_waits_to_be_gone_on_with(talk):
     assert live_sessions.has_begun(talk.store, "s1", are_named=True)  # its CLI has a session of that id
     (left,) = live_sessions.open_turns(talk.store)
     assert f"use API_KEY={KEY}" == unsent_texts.read(talk.store, turn_id, left.input)
+
+
+@pytest.mark.parametrize("error", [{}, {"message": "no"}], ids=["allowed", "refused"])
+def test_a_request_that_its_cli_takes_back_while_extensions_are_asked_is_nobody_s(talk, error):
+    hooks = SlowHooks()
+    talk.turns = talk.begin_process(hooks)
+    talk.say(ev.SessionOpened("n1"))
+    talk.send("go")
+    talk.say(ev.TurnStarted(), ev.RequestOpened("r1", "command_approval", ev.Prompt("run ls")))
+    talk.say(ev.RequestResolved("r1"))
+    hooks.answer(HookAnswer(error=error))
+    talk.turns.take()
+
+    assert (False, []) == (talk.turns.requests.are_open, talk.driver.answered)
