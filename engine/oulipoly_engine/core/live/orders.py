@@ -15,7 +15,6 @@ from oulipoly_engine.core.sessions.compaction import Hidden, Reason
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record, prepare
 
-
 ANSWER_S = 30.0  # that clients wait for the answer to an order
 
 
