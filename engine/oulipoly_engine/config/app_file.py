@@ -56,7 +56,7 @@ def read_themes(paths: Paths) -> Loaded[tuple[ThemeFile, ...]]:
     files = [*sorted(folder.glob("*.toml"))] if folder.is_dir() else []
     files += [Path(entry).expanduser() for entry in entries if is_path(entry)]
     known = {path.stem for path in files}
-    brought = (theme for theme in enabled_resources(paths.packages, "themes", entries) if theme.has_short_name)
+    brought = (theme for theme in enabled_resources(paths, "themes", entries) if theme.has_short_name)
     files += [theme.path for theme in brought if theme.path.suffix == ".toml" and theme.name not in known]
     themes: list[ThemeFile] = []
     problems: list[Problem] = []

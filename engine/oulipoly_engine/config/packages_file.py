@@ -9,6 +9,7 @@ from pathlib import Path
 from oulipoly_engine.core.accounts.resource_lists import is_switched_off
 from oulipoly_engine.core.packages.lock import FILE, Kind, Lock, read_lock
 from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
 
@@ -45,19 +46,24 @@ def load_lock(folder: Path) -> Lock:
     return read_lock(data, str(path))
 
 
-def enabled_resources(folder: Path, kind: Kind, switches: Sequence[str] = ()) -> tuple[Resource, ...]:
+def enabled_resources(paths: Paths, kind: Kind, switches: Sequence[str] = ()) -> tuple[Resource, ...]:
     """Return what installed packages bring of a kind and nobody has switched off, in order of packages and names.
 
-    folder: `Paths.packages`. switches: the setting of the kind's name; `!NAME`, `!PACKAGE:NAME` and `!PACKAGE` switch
-    off; an extension's own name does so where extensions are listed. A lock file that is broken gives nothing, so that
-    all else works: `pkg list` and the check of the configuration say what is wrong.
+    One that was installed for a project counts there alone. switches: the setting of the kind's name; `!NAME`,
+    `!PACKAGE:NAME` and `!PACKAGE` switch off; an extension's own name does so where extensions are listed. A lock file
+    that is broken gives nothing, so that all else works: `pkg list` and the check of the configuration say what is
+    wrong.
     """
+    folder = paths.packages
+    project = "" if paths.above.project is None else str(paths.above.project.parent)
     try:
         lock = load_lock(folder)
     except ConfigInvalid:
         return ()
     resources: list[Resource] = []
     for package, installed in sorted(lock.packages.items()):
+        if installed.project not in ("", project):
+            continue
         for part in installed.parts:
             names = [package, f"{package}:{part.name}"]
             if kind != "extensions":

@@ -31,6 +31,6 @@ def find_resources(paths: Paths, kind: str) -> Mapping[str, Path]:
         is_trusted = bool(files.texts) and paths.above.is_trusted(files.folder.parent, files.digest)
         for name in files.texts if is_trusted else ():
             places.setdefault(name, files.folder / f"{name}.md")
-    for brought in enabled_resources(paths.packages, _KINDS[kind]):
+    for brought in enabled_resources(paths, _KINDS[kind]):
         places[brought.full_name] = brought.path
     return places

@@ -66,6 +66,14 @@ def test_what_is_allowed_in_the_old_way_answers_the_request(engine, repository):
     assert () == engine.live.requests()
 
 
+def test_no_agent_allows_the_commands_of_a_repository(engine, repository, monkeypatch, capfd):
+    monkeypatch.setenv("OULIPOLY_PARENT_INVOCATION", '{"source":"claude1","id":"3b241101-e2bb-4255-8caf-4136c566a962"}')
+
+    assert 1 == main(["worktree", "allow", "--repo", str(repository), "--yes"])
+    assert "an agent may not allow the commands of a repository" in capfd.readouterr().err
+    assert () == engine.grants.list()
+
+
 def test_other_commands_are_asked_for_anew(engine, repository):
     request = refused(engine, repository)
     (repository / ".agent-runner.toml").write_text(FILE.replace("made", "other"))

@@ -277,3 +277,12 @@ def test_rows_show_what_holds_above_the_files_and_what_of_a_project_is_ignored(t
     ]
     theme = next(each for each in sections[1].settings if each.name == "theme")
     assert 'environment "nord" ($OXI_THEME) hides built-in not set' == describe_setting(theme)[1]
+
+
+def test_names_of_settings_are_whole_in_eighty_columns(tmp_path):
+    paths = Paths(config=tmp_path / "config", data=tmp_path / "data", home=tmp_path)
+    sections = settings_edit.sections(paths)
+    names = [setting.name for section in sections for setting in section.settings]
+    shown = "\n".join(plain(row.line) for row in format_setting_rows(sections, resolve(), 72))
+
+    assert [] == [name for name in names if f"\n{name} " not in shown and not shown.startswith(f"{name} ")]

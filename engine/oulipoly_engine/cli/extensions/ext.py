@@ -6,12 +6,11 @@ from argparse import Namespace
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.extension_questions import ask
+from oulipoly_engine.cli.base.grant_table import list_grants
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.core.text.columns import plain, table
-from oulipoly_engine.core.text.quantities import ago
-from oulipoly_engine.core.web.grants import grant_document
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.base.own_process import require_person
@@ -36,7 +35,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         case "disable":
             status = context.engine.extensions.disable(options.extension)
             return tell(options, status_document(status), f"extension {plain(status.installed.name)} is switched off")
-    return _list_grants(context, options)
+    return list_grants(context, options, "extension")
 
 
 def _list(context: Context, options: Namespace) -> int:
@@ -99,18 +98,3 @@ def _enable(context: Context, options: Namespace) -> int:
     status = extensions.enable(options.extension)
     reason = f": {plain(status.reason)}" if status.reason else ""
     return tell(options, status_document(status), f"extension {plain(status.installed.name)} is {status.state}{reason}")
-
-
-def _list_grants(context: Context, options: Namespace) -> int:
-    grants = [grant for grant in context.engine.grants.list() if grant.kind == "extension"]
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, "grants": [grant_document(grant) for grant in grants]})
-        return 0
-    if not grants:
-        diagnostics.note("no extension is allowed anything")
-        return 0
-    now = context.clock.now()
-    rows = [(each.grant_id, plain(each.subject), plain(each.right), ago(each.allowed_at, now)) for each in grants]
-    output.write_lines(table([("grant", "extension", "may", "allowed"), *rows]))
-    diagnostics.note(f"`{context.program} grants revoke ID` takes one back")
-    return 0

@@ -21,7 +21,8 @@ from oulipoly_engine.records import asdict
 
 _SHORT = {"extensions": "ext", "skills": "skill", "prompts": "prompt", "themes": "theme"}
 _MORE = {  # behind the summary, in a command's help
-    "install": "SOURCE is a folder, a .tgz or .tar.gz file, or npm:NAME[@VERSION]. No script of a package runs.",
+    "install": "SOURCE is a folder, a .tgz or .tar.gz file, npm:NAME[@VERSION], github:OWNER/REPO[@REF], or an "
+    "address: https://….git[#REF], ssh://….git[#REF], https://….tgz. No script of a package runs.",
     "diff": "SOURCE: compare with this one in place of where the package came from.",
     "update": "Where hooks, permissions or programs grow, you are asked; without a terminal that needs --yes.",
     "rollback": "Another rollback undoes it.",
@@ -34,7 +35,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     verb = name.partition(" ")[2]
     parser = Parser(prog=f"{context.program} {name}", command=name, more=_MORE.get(verb, ""))
     if verb == "install":
-        parser.add_argument("source", metavar="SOURCE", help="a folder, an archive, or npm:NAME[@VERSION]")
+        parser.add_argument("source", metavar="SOURCE", help="a folder, an archive, npm:NAME or an address")
     elif verb == "update":
         parser.add_argument("packages", metavar="NAME", nargs="*", help="default: all")
     elif verb != "list":
@@ -43,6 +44,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.add_argument("source", metavar="SOURCE", nargs="?", default="", help="default: where it came from")
     if verb == "rollback":
         parser.add_argument("--to", default="", metavar="VERSION", help="default: the last one before")
+    if verb == "install":
+        parser.add_argument("--project", action="store_true", help="have it count in this project alone")
     if verb in ("install", "update"):
         parser.add_argument("-y", "--yes", action="store_true", help="also where it may do more than before")
     if verb in ("install", "update", "diff"):
@@ -55,16 +58,21 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 def _install(context: Context, options: Namespace) -> int:
     with context.engine.packages.candidate(options.source, options.timeout) as candidate:
-        document, line = _take(context, options, candidate)
+        document, line = _take(context, options, candidate, in_project=options.project)
     return tell(options, document, line)
 
 
-def _take(context: Context, options: Namespace, candidate: Candidate) -> tuple[dict[str, Any], str]:
-    """Install a candidate; return its document and a line. Raises Declined where a person says no."""
+def _take(
+    context: Context, options: Namespace, candidate: Candidate, *, in_project: bool | None = None
+) -> tuple[dict[str, Any], str]:
+    """Install a candidate; return its document and a line. Raises Declined where a person says no.
+
+    in_project: as `Packages.install` has it.
+    """
     name = f"{candidate.folder} {plain(candidate.content.manifest.version)}"
     document = _candidate_json(candidate) | {"is_changed": not candidate.is_same}
     if candidate.is_same:
-        context.engine.packages.install(candidate)  # mends what is damaged, and notes the source
+        context.engine.packages.install(candidate, in_project=in_project)  # mends what is damaged, notes the source
         return document, f"{name} is what is installed already"
     if not options.json:
         output.write_lines(_change_lines(candidate))
@@ -72,7 +80,7 @@ def _take(context: Context, options: Namespace, candidate: Candidate) -> tuple[d
         question = f"{candidate.folder} would do more than before. Take it?"
         if not Questions(is_agreed=options.yes).confirm(question):
             raise Declined(f"{candidate.folder} was left as it is")
-    context.engine.packages.install(candidate)
+    context.engine.packages.install(candidate, in_project=in_project)
     return document, f"{name} is {'installed' if candidate.installed is None else 'updated'}"
 
 
@@ -87,8 +95,11 @@ def _list(context: Context, options: Namespace) -> int:
     elif not packages:
         diagnostics.note(f"no package is installed: `{context.program} pkg install SOURCE` installs one")
     else:
-        rows = [(folder, plain(each.version), _count(each), plain(each.source)) for folder, each in packages.items()]
-        output.write_lines(table([("package", "version", "brings", "from"), *rows]))
+        rows = [
+            (folder, plain(each.version), _count(each), plain(each.project) or "everywhere", plain(each.source))
+            for folder, each in packages.items()
+        ]
+        output.write_lines(table([("package", "version", "brings", "counts", "from"), *rows]))
     for kind, name, folders in () if options.json else clashes:
         others = ", ".join(f"{folder}:{name}" for folder in folders[1:])
         diagnostics.note(f"{_SHORT[kind]} {name} is that of {folders[0]}; the long name reaches {others}")
@@ -162,6 +173,7 @@ def _candidate_json(candidate: Candidate) -> dict[str, Any]:
         "version": content.manifest.version,
         "before": None if candidate.installed is None else candidate.installed.version,
         "source": candidate.source.text,
+        "commit": candidate.commit,
         "integrity": integrity_of(content.digest),
         "parts": [asdict(part) for part in content.parts],
         "changes": {"files": files, **rights},
@@ -175,7 +187,8 @@ def _change_lines(candidate: Candidate) -> Iterator[str]:
     content = candidate.content
     before = candidate.installed
     came = "" if before is None else f", now {plain(before.version)}"
-    yield f"{candidate.folder} {plain(content.manifest.version)}{came}, from {plain(candidate.source.text)}"
+    at = f" at {candidate.commit[:12]}" if candidate.commit else ""
+    yield f"{candidate.folder} {plain(content.manifest.version)}{came}, from {plain(candidate.source.text)}{at}"
     yield from _part_lines(content.parts)
     for name, difference in changes.rights.items():
         yield from (f"  + {name[:-1]}  {plain(redact(each))}" for each in difference.added)
@@ -214,8 +227,10 @@ def _details_json(details: Details) -> dict[str, Any]:
 def _detail_lines(details: Details) -> Iterator[str]:
     installed = details.installed
     yield f"{details.folder_name} {plain(installed.version)}  {plain(installed.description)}".rstrip()
-    yield f"  from    {plain(installed.source)}"
+    yield f"  from    {plain(installed.source)}" + (f" at {installed.commit}" if installed.commit else "")
     yield f"  folder  {plain(str(details.folder))}"
+    if installed.project:
+        yield f"  counts  in {plain(installed.project)} alone"
     yield from _part_lines(installed.parts, details.used)
     for name, rights in asdict(details.content.rights).items():
         yield from (f"  {name[:-1]}  {plain(redact(each))}" for each in rights)

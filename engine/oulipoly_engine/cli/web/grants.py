@@ -5,13 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 
 from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.grant_table import list_grants
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.questions import parse_agreed
-from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
-from oulipoly_engine.core.text.columns import plain, table
-from oulipoly_engine.core.text.quantities import ago
+from oulipoly_engine.cli.base.telling import tell
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.web.grants import grant_document
-from oulipoly_engine.facade import diagnostics, output
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -22,31 +21,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.add_argument("grant", metavar="ID", help="its id, of `grants list`; its beginning is enough")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
     options = parse_agreed(parser, name, arguments)
-    return _revoke(context, options) if verb == "revoke" else _list(context, options)
-
-
-def _list(context: Context, options: Namespace) -> int:
-    grants = context.engine.grants.list()
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, "grants": [grant_document(grant) for grant in grants]})
-        return 0
-    if not grants:
-        diagnostics.note("nothing is allowed to anybody")
-        return 0
-    now = context.clock.now()
-    rows = [
-        (
-            grant.grant_id,
-            grant.kind,
-            plain(grant.subject),
-            plain(grant.right),
-            ago(grant.allowed_at, now),
-            grant.revoking,
-        )
-        for grant in grants
-    ]
-    output.write_lines(table([("grant", "kind", "who", "may", "allowed", "revoking it"), *rows]))
-    return 0
+    return _revoke(context, options) if verb == "revoke" else list_grants(context, options)
 
 
 def _revoke(context: Context, options: Namespace) -> int:

@@ -17,6 +17,7 @@ from oulipoly_engine.records import Record, prepare, replace
 
 Kind = Literal["extensions", "skills", "prompts", "themes"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+SourceKind = Literal["folder", "archive", "npm", "git", "url"]
 VERSION = 1
 FILE = "packages-lock.json"
 MOST_PREVIOUS = 3  # earlier contents that a rollback finds
@@ -38,11 +39,13 @@ class Installed(Record):
     name: str  # as its manifest has it: `@foo/oxi-tools`
     version: str
     source: str  # as it was given; a path is absolute
-    source_type: Literal["folder", "archive", "npm"]
+    source_type: SourceKind
     integrity: str  # `sha256-` and the hexadecimal digest of its list of files
     installed_at: str  # RFC 3339
     description: str = ""
+    commit: str = ""  # of git
     scope: Literal["user", "project"] = "user"
+    project: str = ""  # the folder in which it counts alone; empty: it counts everywhere
     dependencies: Mapping[str, str] = {}  # said, not installed
     parts: tuple[Part, ...] = ()
     previous: tuple[Installed, ...] = ()  # the last one first; these have no previous ones

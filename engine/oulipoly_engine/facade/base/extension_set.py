@@ -60,7 +60,7 @@ class ExtensionSet:
 
         project = mark_project(self._paths)
         entries = self._read_settings().extensions
-        packages = tuple(each.path for each in enabled_resources(self._paths.packages, "extensions", entries))
+        packages = tuple(each.path for each in enabled_resources(self._paths, "extensions", entries))
         has_project = project is not None and project[2]
         return discover(self._paths, Places(self._paths.above.extensions, entries, packages, has_project))
 
@@ -132,7 +132,7 @@ class ExtensionSet:
         if not settings.extensions_enabled:
             return ()
         named = (expand_user(entry) for entry in settings.skills if is_path(entry))
-        packages = enabled_resources(self._paths.packages, "skills", settings.skills)
+        packages = enabled_resources(self._paths, "skills", settings.skills)
         return (*named, *(resource.path for resource in packages))
 
     def make_hand_over(self) -> HandOver | None:

@@ -108,7 +108,7 @@ class SlashCommands:
 
         paths = prompt_files.paths_for(self._home.paths, workspace)
         entries = small_files.read_settings(paths).value.prompts
-        brought = enabled_resources(paths.packages, "prompts", entries)
+        brought = enabled_resources(paths, "prompts", entries)
         prompts = (prompt_files.read_prompt(each.name, each.path, each.package) for each in brought)
         return (*prompt_files.read_prompts(paths), *(prompt for prompt in prompts if prompt is not None))
 

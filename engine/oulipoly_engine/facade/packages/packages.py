@@ -8,13 +8,15 @@ from pathlib import Path
 
 from oulipoly_engine.config.packages_file import Resource, enabled_resources, load_lock
 from oulipoly_engine.core.packages.lock import KINDS, Installed, Kind, Lock
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.facade.base.home import Part
+from oulipoly_engine.paths import PROJECT_FOLDER
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.packages import packages as service
 from oulipoly_engine.service.packages.contents import Content, PackageFolder
+from oulipoly_engine.service.packages.downloads import NETWORK_TIMEOUT_S
 from oulipoly_engine.service.packages.packages import Candidate
-from oulipoly_engine.service.packages.sources import NETWORK_TIMEOUT_S, parse_source
+from oulipoly_engine.service.packages.sources import parse_source
 
 __all__ = ["NETWORK_TIMEOUT_S", "Candidate", "Content", "Installed", "Resource"]
 
@@ -50,7 +52,7 @@ class Packages(Part):
     def enabled(self, kind: Kind) -> tuple[Resource, ...]:
         """Return what packages bring of a kind and the settings do not switch off."""
         switches = getattr(self._home.files.settings(), kind)
-        return enabled_resources(self._home.paths.packages, kind, switches)
+        return enabled_resources(self._home.paths, kind, switches)
 
     @contextmanager
     def candidate(self, source: str, timeout_s: float, name: str = "") -> Iterator[Candidate]:
@@ -69,10 +71,27 @@ class Packages(Part):
         with self._open() as packages, packages.candidate(parsed, timeout_s, folder) as candidate:
             yield candidate
 
-    def install(self, candidate: Candidate) -> Installed:
-        """Have a candidate count. Raises RequestRefused; then what counted before does."""
+    def install(self, candidate: Candidate, *, in_project: bool | None = None) -> Installed:
+        """Have a candidate count. Raises RequestRefused; then what counted before does.
+
+        in_project: in the project alone that we are in; False: everywhere; None: as what was installed before.
+        Raises UsageInvalid where there is no project.
+        """
+        project = None
+        if in_project is not None:
+            project = str(self._project) if in_project else ""
         with self._open() as packages:
-            return packages.install(candidate)
+            return packages.install(candidate, project)
+
+    @property
+    def _project(self) -> Path:
+        project = self._home.paths.above.project
+        if project is None:
+            message = (
+                f"there is no folder {PROJECT_FOLDER} here or above, which makes a folder a project: make one there"
+            )
+            raise UsageInvalid(message)
+        return project.parent
 
     def roll_back(self, name: str, version: str = "") -> tuple[Installed, Installed]:
         """Have an earlier content count again; return what counted and what does. version: of it; empty: the last."""

@@ -30,7 +30,8 @@ from oulipoly_engine.records import Record, prepare
 from oulipoly_engine.service.extensions.session_hooks import ExtensionOrder, SessionHooks
 from oulipoly_engine.service.live.host import Host, Limits
 from oulipoly_engine.service.live.session_log import SessionLog
-from oulipoly_engine.service.live.turns import Process, SessionTurns
+from oulipoly_engine.service.live.turn.turn_run import Process
+from oulipoly_engine.service.live.turns import SessionTurns
 from oulipoly_engine.service.live.wire.log import WireLog
 from oulipoly_engine.service.worktrees.snapshot.keeper import FileKeeper
 from oulipoly_engine.store.base.db import Store, open_store

@@ -7,7 +7,7 @@ through the driver. Nothing here reads a descriptor or waits.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -17,14 +17,11 @@ from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, orders, requests, states
 from oulipoly_engine.core.live.entries import begin_of_ids
-from oulipoly_engine.core.live.models import check_model
 from oulipoly_engine.core.live.retry import Policy
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn, first_line
-from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions import compaction
-from oulipoly_engine.core.sessions.compaction import Reason, Rules, Verdict
+from oulipoly_engine.core.sessions.compaction import Reason, Rules
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.core.transcripts.turn_script import MODEL_CHANGE, THINKING_LEVEL_CHANGE
 from oulipoly_engine.core.worktrees.event_secrets import EventCleaner, clean_record
 from oulipoly_engine.drivers.base import (
     NAME_LIMIT,
@@ -36,36 +33,28 @@ from oulipoly_engine.drivers.base import (
     ReviewTarget,
 )
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
-from oulipoly_engine.process.liveness import here
-from oulipoly_engine.records import Record, replace
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.extensions.session_hooks import HookAnswer, SessionHooks
-from oulipoly_engine.service.live.forks import ContextSize, guess_context
+from oulipoly_engine.service.live.session_context import Context
 from oulipoly_engine.service.live.session_events import SessionEvents, merge_deltas
 from oulipoly_engine.service.live.session_queue import change_queue, check_text, describe_message
 from oulipoly_engine.service.live.session_requests import SessionRequests
 from oulipoly_engine.service.live.turn.given_messages import Echoes, SteeringMessages
+from oulipoly_engine.service.live.turn.models import Models
+from oulipoly_engine.service.live.turn.open_items import OpenItems
 from oulipoly_engine.service.live.turn.retries import Retries
+from oulipoly_engine.service.live.turn.session_record import SessionRecord
+from oulipoly_engine.service.live.turn.turn_run import Process, TurnRun
 from oulipoly_engine.service.worktrees.snapshot.keeper import FileKeeper
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_queue, live_sessions, own_entries, probes, unsent_texts
+from oulipoly_engine.store.live import live_queue, live_sessions, own_entries, unsent_texts
 from oulipoly_engine.store.quota import quotas
-from oulipoly_engine.store.runs import invocations
-from oulipoly_engine.store.sessions import chains, notes
+from oulipoly_engine.store.sessions import notes
 
 _RULES = Rules()
 _NO_RETRY = Policy(attempts=0)
 _NOT_SENT = "it was stopped before it was tried again"
 _ONLY_SAYING = frozenset(("user_message", "agent_message", "reasoning", "plan"))  # kinds of items that change no file
-
-
-class Process(Record):
-    """The invocation that the CLI's process is."""
-
-    row_id: int
-    uuid: str
-    account: str
-    model_name: str
-    owner_pid: int
 
 
 class SessionTurns:
@@ -87,15 +76,11 @@ class SessionTurns:
         """tell: is given each event once it is kept. files: keeps those of the checkout; None: nobody does."""
         self._hooks = hooks
         self._asked_hooks: set[str] = set()  # requests of the CLI that extensions have not answered
-        self._rules = rules
         self._retries = Retries(retry, clock.monotonic)
         self._files = files or FileKeeper(None, clock)
-        self._verdict = Verdict.NOTHING  # that was told last
-        self._size = ContextSize()
-        self._has_overflowed = False  # a turn has failed because its context was too long
         self.needs_compaction = False  # messages wait for one that nobody has begun
-        self._store, self._driver, self._process, self._clock = store, driver, process, clock
-        self.session = session
+        self._store, self._driver, self._clock = store, driver, clock
+        self._record = SessionRecord(store, session, clock)
         self.policy = ""  # in force, in the CLI's own words, as it has told it last
         self.is_open = self.is_ending = False
         self.failure: ev.SessionFailed | None = None
@@ -104,21 +89,22 @@ class SessionTurns:
         self._last_end: ev.TurnEnded | None = None
         self._timed_out = ""  # why the running turn is being interrupted
         self._echoes = Echoes()
-        self._items: dict[str, ev.Item] = {}  # that are not whole
-        self._texts: dict[str, list[str]] = {}  # of theirs so far; put together for who comes, and at the end
-        self.model = driver.opening.model
-        self._model_before: Mapping[str, Any] | None = None  # until the CLI refuses another one
-        self._changes: tuple[str, ...] = ()  # the entries that tell of that one
-        self._noted: list[tuple[str, str]] = []  # (kind, id) of those since the last turn
+        self._items = OpenItems()
         self.usage = ev.Usage()
-        self._reply = ""
         self._events = SessionEvents(store, session.session_id, clock, tell)
         self._say = self._events.say
+        self._models = Models(store, self._record, driver, clock)
+        self._context = Context(store, self._record, driver, rules, self._say)
         self._steering = SteeringMessages(self._say)
         self.requests = SessionRequests(store, session.session_id, driver, clock, self._say)
-        self._invocation: int | None = None
+        self._run = TurnRun(store, self._record, process, clock)
         self._unwritten = bytearray()  # what the driver wants written, until it is kept what that is for
         self._told_queue = {one.message_id for one in live_queue.waiting(store, session.session_id)}
+
+    @property
+    def session(self) -> LiveSession:
+        """Return the session as it is kept."""
+        return self._record.session
 
     # What the CLI says ---------------------------------------------------------------------------------------------
     def take_over(self) -> None:
@@ -175,9 +161,10 @@ class SessionTurns:
                 if not self.is_open:
                     self._end_left_turns("its process ended before it did, and the session went on")
                 self.is_open = True
-                self.model, self.policy = event.model or self.model, event.policy or self.policy
+                self._models.model = event.model or self._models.model
+                self.policy = event.policy or self.policy
                 able = sorted(name for name, can in msgspec.to_builtins(self._driver.capabilities).items() if can)
-                self._change_opening(capabilities=tuple(able))
+                self._record.change_opening(capabilities=tuple(able))
                 self._know(event.native_id)
             case ev.NativeIdChanged():
                 self._know(event.native_id)
@@ -190,21 +177,20 @@ class SessionTurns:
                 self.failure = event
                 is_lost = event.reason in (failures.THREAD_LOST, failures.THREAD_MISMATCH)
                 is_lost = is_lost and not self._driver.opening.fork  # a fork can begin with a preface
-                self._change(status="fenced" if is_lost else self.session.status, status_reason=event.message)
+                self._record.change(status="fenced" if is_lost else self.session.status, status_reason=event.message)
                 if is_lost:
                     self._end_left_turns("its process ended before it did, and its session cannot be opened again")
             case ev.SettingsChanged():
-                self.model, self.policy = event.model or self.model, event.policy or self.policy
-            case ev.OrderFailed(order="set_model") if self._model_before is not None:
-                self._change_opening(**self._model_before)  # else the next process would be started with it
-                self._model_before = None
-                self._drop_changes()
+                self._models.model = event.model or self._models.model
+                self.policy = event.policy or self.policy
+            case ev.OrderFailed(order="set_model") if self._models.is_chosen:
+                self._models.take_back()
             case ev.OrderFailed(order=order) if self._ordered is not None and self._ordered.kind == order:
                 self.turn = None
             case ev.NameChanged(name=name) if name == self.session.title:
                 return  # the CLI says again what it was told
             case ev.NameChanged():
-                self._change(title=event.name)
+                self._record.change(title=event.name)
             case ev.TurnStarted():
                 self._begin(event)
                 return
@@ -237,34 +223,21 @@ class SessionTurns:
             self._say(ev.TurnEnded("interrupted", text, "process_lost", turn_id=turn.turn_id))
 
     def _note_item(self, event: ev.AnyEvent) -> ev.AnyEvent:
-        turn_id = self.turn.turn_id if self.turn else ""
         self._retries.note(event)
-        match event:
-            case ev.ItemStarted():
-                self._items[event.item.id] = event.item
-                if event.item.kind not in _ONLY_SAYING:
-                    self._files.note_work()
-                self._texts[event.item.id] = [event.item.text]
-            case ev.ItemDelta() if event.item_id in self._items:
-                self._texts[event.item_id].append(event.text)
-            case ev.ItemEnded():
-                self._items.pop(event.item.id, None)
-                self._texts.pop(event.item.id, None)
-                is_said = event.item.kind == "agent_message" and event.item.status != "failed"
-                if is_said and event.item.text:
-                    self._reply = event.item.text
+        self._items.take(event)
+        if isinstance(event, ev.ItemStarted) and event.item.kind not in _ONLY_SAYING:
+            self._files.note_work()
+        turn_id = self.turn.turn_id if self.turn else ""
         return replace(event, turn_id=turn_id) if hasattr(event, "turn_id") else event
 
     def _know(self, native_id: str) -> None:
         if native_id and native_id == self.session.native_id and self.session.is_branching:
             # Its CLI gives new sessions the id of old ones: what is said from here on hangs on the leaf all the same.
             kept = tuple(branch for branch in self.session.opening.branches if branch.native_id != native_id)
-            self._change_opening(branches=kept)
+            self._record.change_opening(branches=kept)
         if native_id and native_id != self.session.native_id:
-            self._change(native_id=native_id)
-            invocations.note_session(self._store, self._process.row_id, native_id)
-            if self._invocation is not None:
-                invocations.note_session(self._store, self._invocation, native_id)
+            self._record.change(native_id=native_id)
+            self._run.note_session(native_id)
 
     def _begin(self, event: ev.TurnStarted) -> None:
         turn = self.turn
@@ -274,9 +247,9 @@ class SessionTurns:
         elif turn == self._ordered:
             self._keep_turn(turn)
         live_sessions.begin_turn(self._store, turn.turn_id, event.native_turn_id)
-        self._drop_superseded()
+        self._models.drop_superseded()
         if self.session.opening.preface and turn.kind in ("user", "recovery"):  # the CLI has it
-            self._change_opening(preface="")
+            self._record.change_opening(preface="")
         self.turn = replace(turn, status="running", native_turn_id=event.native_turn_id)
         self._say(replace(event, turn_id=turn.turn_id, kind=turn.kind))
 
@@ -292,7 +265,7 @@ class SessionTurns:
             self._wait_to_retry(turn, retrying)
             return
         self.requests.finish_all("cancelled", "its turn ended")
-        reply = event.reply or self._reply
+        reply = event.reply or self._items.reply
         if self._timed_out and event.status != "completed":
             event = replace(event, status="failed", message=self._timed_out, code="timed_out")
         self._timed_out = ""
@@ -337,30 +310,24 @@ class SessionTurns:
         )
         if event.code == failures.USAGE_LIMIT and self.session.account:
             quotas.mark_exhausted(self._store, self.session.account, now)
-        if self._invocation is not None:
-            ok = event.status == "completed"
-            reason = None if ok else "interrupted" if event.status == "interrupted" else event.code or "turn_failed"
-            outcome = Outcome(ok, 0 if ok else 1, now, None if ok else reason, reason, event.message or None)
-            invocations.end(self._store, self._invocation, replace(outcome, session_id=self.session.native_id))
-            self._invocation = None
-        self.turn, self._reply, self._last_end = None, "", event
+        self._run.end(event)
+        self.turn = None
+        self._items.reply = ""
+        self._last_end = event
         self._files.ask(turn.turn_id)
         self._echoes.forget()
         self._steering.end_turn(event.status)
-        self._change()
+        self._record.change()
         self._say(event)
         if turn.kind in ("user", "recovery"):
             is_overflow = event.status == "failed" and compaction.is_overflow(f"{event.code} {event.message}")
             if is_overflow or event.status == "completed":
-                self._judge_context(is_overflow=is_overflow)
+                self._context.judge(self.usage, is_overflow=is_overflow)
 
     def _drop_items(self) -> None:
-        for item in self._open_items():
+        for item in self._items.list():
             text = item.text + self._cleaner.take_rest(item.id)
             self._say(self._note_item(ev.ItemEnded(replace(item, text=text, status="interrupted"))))
-
-    def _open_items(self) -> tuple[ev.Item, ...]:
-        return tuple(replace(item, text="".join(self._texts[key])) for key, item in self._items.items())
 
     def give_up(self, by: str) -> None:
         """Settle what the CLI, which has ended, cannot settle any more: requests, and messages for the turn."""
@@ -375,8 +342,7 @@ class SessionTurns:
     @property
     def waits_for_others(self) -> bool:
         """Return whether the turn waits for an answer, a summary, a command that runs, or to be tried again."""
-        runs_command = any(item.kind == "command" for item in self._items.values())
-        return self.requests.are_open or self.is_compacting or self.waits_to_retry or runs_command
+        return self.requests.are_open or self.is_compacting or self.waits_to_retry or self._items.runs_command
 
     def time_out(self, why: str) -> None:
         """Interrupt the running turn, which ends as one that took too long."""
@@ -437,7 +403,8 @@ class SessionTurns:
             case orders.Rename():
                 answer = self._rename(order)
             case orders.SetModel():
-                answer = self._set_model(order)
+                self._models.choose(order)
+                answer = {}
             case orders.Answer():
                 answer = self._answer(order, by)
             case orders.TellMessage():
@@ -546,7 +513,7 @@ class SessionTurns:
         if reason == "automatic":
             if self.session.opening.compaction != "due":
                 raise RequestRefused("no compaction is due")
-            why = "overflow" if self._has_overflowed else why
+            why = "overflow" if self._context.has_overflowed else why
         self.needs_compaction = False
         state = compaction.next_state(self.session.opening.compaction, "begin")
         turn = replace(self._describe_turn(str(uuid.uuid4()), "compact", ""), status=state)
@@ -570,7 +537,7 @@ class SessionTurns:
         self.needs_compaction = False
         self.turn = None
         self._say(ev.Notice(f"nothing was compacted: {why}", "warning", code))
-        self._change_opening(compaction=compaction.next_state(state, event))
+        self._record.change_opening(compaction=compaction.next_state(state, event))
         with self._store.write():
             self._run_next()
             self._keep(self._take_events())
@@ -591,43 +558,9 @@ class SessionTurns:
             self._say(ev.ItemEnded(item, turn.turn_id, order.hides))
             number = self._events.number
             self._end_turn(turn, ev.TurnEnded("completed", turn_id=turn.turn_id))
-            self._change_opening(compaction=compaction.next_state("compacting", "complete"))
+            self._record.change_opening(compaction=compaction.next_state("compacting", "complete"))
             self._events.keep()
         return {"turn_id": turn.turn_id, "entry_id": f"{begin_of_ids(self.session.session_id)}{number:010}"}
-
-    def _judge_context(self, *, is_overflow: bool) -> None:
-        """Tell when the context is almost full. Where the CLI does not count, its length is guessed."""
-        window = self.usage.window or self._rules.window
-        if not self._rules.is_enabled or not (window or is_overflow):
-            return
-        if self.session.opening.compaction not in ("idle", "paused"):  # later releases may know more
-            return
-        self._has_overflowed = is_overflow
-        if is_overflow:
-            verdict = Verdict.COMPACT
-            text = "the context is too long for the CLI"
-        else:
-            tokens = self.usage.context or self._guess_context()
-            verdict = compaction.judge(tokens, window, self._rules)
-            text = f"about {tokens / window:.0%} of the context is used"
-        is_told = verdict is self._verdict and not is_overflow  # also after a compaction that nobody wanted
-        self._verdict = verdict
-        if is_told or verdict is Verdict.NOTHING:
-            return
-        code = "context_almost_full"
-        if verdict is Verdict.COMPACT and not self._driver.capabilities.compaction:
-            state = compaction.next_state(self.session.opening.compaction, "fill")
-            self._change_opening(compaction=state)
-            code = "compaction_due" if state == "due" else code
-            way = "`/compact` compacts it" if state == "paused" else "it is compacted before the next message"
-            text = f"{text}: {way}"
-        self._say(ev.Notice(text, "warning", code))
-
-    def _guess_context(self) -> int:
-        if self._driver.capabilities.compaction:  # it compacts when it has to
-            return 0
-        self._size = guess_context(self._store, self.session, self._size)
-        return self._size.tokens
 
     def _review(self, order: orders.Review) -> dict[str, Any]:
         self._must_be_idle("review")
@@ -641,7 +574,7 @@ class SessionTurns:
         own = order.text.strip()
         name = check_text(own or notes.find_first_name(self._store, self.session.session_id), NAME_LIMIT)
         title = redact(name)
-        self._change(title=title)
+        self._record.change(title=title)
         self._name_listed(title if own else None)
         if self._driver.capabilities.rename and self.is_open:
             self._driver.rename(name)
@@ -650,68 +583,9 @@ class SessionTurns:
 
     def _name_listed(self, name: str | None) -> None:
         """Give the name to the session among all sessions too: there is one."""
-        chain_id = self._find_chain()
+        chain_id = self._record.find_chain()
         if chain_id is not None:
             own_entries.rename(self._store, chain_id, name, self._clock.now())
-
-    def _find_chain(self) -> str | None:
-        """Return the session's id among all sessions; None: nothing of it is listed yet."""
-        native_id = self.session.native_id
-        if native_id is None:
-            return None
-        account = self.session.account or chains.find_holder(self._store, self.session.runtime_id, native_id)
-        return chains.chain_of(self._store, account, native_id)
-
-    def _set_model(self, order: orders.SetModel) -> dict[str, Any]:
-        model, effort = order.model.strip(), order.effort.strip()
-        self._check_model(model, effort)
-        before = {"model": self.session.opening.model, "effort": self.session.opening.effort}
-        self._driver.set_model(model, effort)
-        self._model_before = before
-        with self._store.write():  # the tree has it at once, or nobody has chosen it
-            self._change_opening(model=model, effort=effort)
-            self._note_model(model, effort, before["effort"])
-        return {}
-
-    def _note_model(self, model: str, effort: str, effort_before: str) -> None:
-        """Make entries of what is another one from here on, once there is something that they can follow on."""
-        chain_id = self._find_chain()
-        owner = self.session.account or self.session.runtime_id
-        changes = [(MODEL_CHANGE, f"{owner}/{model}")] if model != self.model else []
-        changes += [(THINKING_LEVEL_CHANGE, effort)] if effort not in ("", effort_before) else []
-        now = self._clock.now()
-        if chain_id is None:
-            changes = []
-        noted = [(kind, own_entries.add(self._store, chain_id or "", kind, text, now)) for kind, text in changes]
-        self._changes = tuple(entry_id for _, entry_id in noted)
-        self._noted += noted
-
-    def _drop_changes(self) -> None:
-        """Take back the entries of a model that the CLI has refused."""
-        chain_id = self._find_chain()
-        if chain_id is not None and self._changes:
-            own_entries.drop(self._store, chain_id, self._changes)
-        self._noted = [each for each in self._noted if each[1] not in self._changes]
-        self._changes = ()
-
-    def _drop_superseded(self) -> None:
-        """Leave of several changes between two turns the last of each kind."""
-        last = dict(self._noted).values()
-        superseded = [entry_id for _, entry_id in self._noted if entry_id not in last]
-        self._noted = []
-        chain_id = self._find_chain() if superseded else None
-        if chain_id is not None:
-            with self._store.write():
-                own_entries.drop(self._store, chain_id, superseded)
-
-    def _check_model(self, model: str, effort: str) -> None:
-        """Raise UsageInvalid for a model or an effort that the runtime, as it has told, does not have."""
-        if not model:
-            raise UsageInvalid("name a model: `agents runtime models RUNTIME` lists them")
-        kept = probes.read_all(self._store).get(self.session.runtime_id)
-        known = () if kept is None else kept.probe.models
-        custom = self._driver.opening.custom_models
-        check_model(self.session.runtime_id, known, custom, model, effort, self.session.runtime_kind)
 
     def _answer(self, order: orders.Answer, by: str) -> dict[str, Any]:
         answer = self.requests.answer(order, by)
@@ -721,7 +595,7 @@ class SessionTurns:
 
     def _tell_unfinished(self) -> dict[str, Any]:
         """Tell what is written of the message that is not whole yet, and the number of the last event before it."""
-        texts = [item.text for item in self._open_items() if item.kind == "agent_message"]
+        texts = [item.text for item in self._items.list() if item.kind == "agent_message"]
         return {"text": "\n".join(texts), "number": self._events.number}
 
     def _change_queue(self, order: orders.ChangeQueue) -> dict[str, Any]:
@@ -734,7 +608,8 @@ class SessionTurns:
         if self.turn is not None or not self.is_open or self.failure is not None or self.is_ending:
             return
         waiting = live_queue.waiting(self._store, self.session.session_id)
-        self.needs_compaction = bool(waiting) and self._rules.is_enabled and self.session.opening.compaction == "due"
+        is_due = self._context.rules.is_enabled and self.session.opening.compaction == "due"
+        self.needs_compaction = bool(waiting) and is_due
         if not waiting or self.needs_compaction:
             return
         first = waiting[0]
@@ -772,7 +647,7 @@ class SessionTurns:
     @property
     def _ordered(self) -> Turn | None:
         """Return the turn that is not kept, because its CLI may refuse it: an order that is refused is no turn."""
-        return self.turn if self._invocation is None else None
+        return None if self._run.is_kept else self.turn
 
     def _new_turn(self, turn_id: str, kind: str, text: str) -> Turn:
         turn = self.turn = self._describe_turn(turn_id, kind, text)
@@ -784,36 +659,12 @@ class SessionTurns:
         return Turn(turn_id, self.session.session_id, kind, "starting", text, policy, self._clock.now())
 
     def _keep_turn(self, turn: Turn) -> None:
-        identity, now = str(uuid.uuid4()), self._clock.now()
-        process = self._process
         with self._store.write():
-            self._invocation = invocations.begin(
-                self._store,
-                invocations.NewInvocation(
-                    uuid=identity,
-                    model=process.model_name,
-                    account=process.account,
-                    member_index=None,
-                    created_at=now,
-                    parent=(process.account, process.uuid),
-                    working_directory=self.session.workspace,
-                    owner_pid=process.owner_pid,
-                    owner_place=here(),
-                    session_id=self.session.native_id,
-                ),
-            )
-            live_sessions.insert_turn(self._store, replace(turn, invocation_uuid=identity))
+            self._run.begin(turn)
             self._files.note_begin(self._store, turn.turn_id)
-            self._mint(process.account)
             if not self.session.title and turn.kind == "user":
-                self._change(title=first_line(turn.input))
+                self._record.change(title=first_line(turn.input))
                 self._say(ev.NameChanged(self.session.title))
-
-    def _mint(self, account: str) -> None:
-        """Put the session among all sessions, under its model, before a scan finds its transcript."""
-        if self.session.native_id is not None:
-            now = self._clock.now()
-            chains.mint(self._store, account, self.session.native_id, self.session.model_name, now)
 
     def _must_be_idle(self, what: str) -> None:
         if self.failure is not None or not self.is_open:
@@ -824,7 +675,7 @@ class SessionTurns:
     def fail(self, event: ev.SessionFailed) -> None:
         """Take it that the session cannot be opened."""
         self.failure = clean_record(event)
-        self._change(status_reason=self.failure.message)
+        self._record.change(status_reason=self.failure.message)
         self._say(self.failure)
 
     # The end -------------------------------------------------------------------------------------------------------
@@ -835,10 +686,10 @@ class SessionTurns:
         self.give_up(event.message or "its CLI has ended")
         turn = None if self._ordered else self.turn
         if turn is not None and ends_turn:
-            self._end_turn(turn, ev.TurnEnded("interrupted", event.message, turn_id=turn.turn_id, reply=self._reply))
-        elif self._invocation is not None:
-            now = self._clock.now()
-            invocations.end(self._store, self._invocation, Outcome(False, -1, now, None, "guard_drop", event.message))
+            reply = self._items.reply
+            self._end_turn(turn, ev.TurnEnded("interrupted", event.message, turn_id=turn.turn_id, reply=reply))
+        else:
+            self._run.drop(event.message)
         last, self.turn = self._last_end, None
         word = states.session_ended(
             event.reason,
@@ -849,7 +700,7 @@ class SessionTurns:
         )
         # A process that was told to end by a signal of ours has failed at nothing.
         code = 0 if self.is_finished and word == "closed" else event.exit_code
-        self._change(ended=word, exit_code=code, closed_at=self._clock.now())
+        self._record.change(ended=word, exit_code=code, closed_at=self._clock.now())
         left = live_sessions.open_turn_ids(self._store, [self.session.session_id])
         self._say(replace(event, left_turn=left.get(self.session.session_id, "")))
         self._events.tell()
@@ -862,7 +713,7 @@ class SessionTurns:
             "turn_id": self.turn.turn_id if self.turn else None,
             "turn_input": self.turn.input if self.turn else None,
             "pending_approval": self.requests.are_open,
-            "model": self.model,
+            "model": self._models.model,
             "policy": self.policy,
             "capabilities": msgspec.to_builtins(self._driver.capabilities),
             "usage": msgspec.to_builtins(self.usage),
@@ -871,7 +722,7 @@ class SessionTurns:
     def snapshots(self) -> Iterable[ev.Numbered]:
         """Yield the items that are not whole, with their text so far, for a client that comes now."""
         turn_id = self.turn.turn_id if self.turn else ""
-        for item in self._open_items():
+        for item in self._items.list():
             yield self.unkept(ev.ItemStarted(item, turn_id))
 
     def unkept(self, event: ev.AnyEvent) -> ev.Numbered:
@@ -887,14 +738,6 @@ class SessionTurns:
         waiting = live_queue.waiting(self._store, self.session.session_id)
         self._told_queue = {one.message_id for one in waiting}
         self._say(ev.QueueChanged(tuple((one.message_id, one.text, one.note) for one in waiting)))
-
-    def _change(self, **changes: Any) -> None:  # noqa: ANN401 - the fields of a LiveSession
-        live_sessions.update(self._store, self.session.session_id, self._clock.now(), **changes)
-        self.session = replace(self.session, **changes)
-
-    def _change_opening(self, **changes: Any) -> None:  # noqa: ANN401 - the fields of SessionOptions
-        opening = live_sessions.change_opening(self._store, self.session.session_id, self._clock.now(), **changes)
-        self.session = replace(self.session, opening=opening)
 
 
 def _kind_of(message: QueuedMessage) -> str:

@@ -55,6 +55,7 @@ class Candidate(Record):
     root: Path  # where its files lie
     installed: Installed | None  # what counts under its name now
     changes: Changes  # against that
+    commit: str = ""  # of git
 
     @property
     def is_same(self) -> bool:
@@ -86,8 +87,11 @@ class Packages(PackageFolder):
             descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         try:
-            root, files = take_in(source, place, timeout_s)
-            content = survey(lambda path: read_regular(root / path, follows_links=False), files, source.fallback_name)
+            taken = take_in(source, place, timeout_s)
+            root = taken.root
+            content = survey(
+                lambda path: read_regular(root / path, follows_links=False), taken.files, source.fallback_name
+            )
             folder = folder_name(content.manifest.name)
             if expected and folder != expected:
                 message = f"{source.text} is the package {folder!r} now, not {expected!r}: install it by its own name"
@@ -97,7 +101,7 @@ class Packages(PackageFolder):
                 message = f"{content.manifest.name!r} has the folder of {installed.name!r}: uninstall that one first"
                 raise PackageRefused(message)
             changes = self._compare(installed, content)
-            yield Candidate(folder, source, content, root, installed, changes)
+            yield Candidate(folder, source, content, root, installed, changes, taken.commit)
         finally:
             os.close(descriptor)
             delete(place)
@@ -109,14 +113,18 @@ class Packages(PackageFolder):
                 return compare(before.files, content.files, before.rights, content.rights)
         return compare((), content.files, Rights(), content.rights)
 
-    def install(self, candidate: Candidate) -> Installed:
+    def install(self, candidate: Candidate, project: str | None = None) -> Installed:
         """Have a candidate count, and return it; what counted before is there for a rollback.
 
+        project: the folder in which it counts alone; empty: everywhere; None: as the one before.
         Raises RequestRefused where it is not what was compared any more, and OSError; then the old one counts.
         """
         before = candidate.installed
-        is_known = before is not None and candidate.is_same and before.source == candidate.source.text
-        if before is not None and is_known and not self.damaged(before):
+        if project is None:
+            project = "" if before is None else before.project
+        origin = (candidate.source.text, candidate.commit, project)
+        is_known = before is not None and (before.source, before.commit, before.project) == origin
+        if before is not None and is_known and candidate.is_same and not self.damaged(before):
             return before
         manifest = candidate.content.manifest
         installed = Installed(
@@ -127,6 +135,9 @@ class Packages(PackageFolder):
             integrity=integrity_of(candidate.content.digest),
             installed_at=to_text(self._clock.now()),
             description=manifest.description,
+            commit=candidate.commit,
+            scope="project" if project else "user",
+            project=project,
             dependencies=manifest.dependencies,
             parts=candidate.content.parts,
         )

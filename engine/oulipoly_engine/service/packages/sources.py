@@ -1,4 +1,4 @@
-"""Where packages come from: folders, archives and npm. Their files are written into a folder of ours, and checked.
+"""Where packages come from: folders, archives, and what `downloads` gets. All is written into a folder, and checked.
 
 No script of a package runs, no link is followed or made, and nothing is written outside of that folder.
 """
@@ -16,45 +16,46 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, Self
+from typing import IO, BinaryIO, Self
+from urllib.parse import urlsplit
 
 from oulipoly_engine import stopping
 from oulipoly_engine.blobs.blobs import BLOCK
 from oulipoly_engine.core.packages import tree
-from oulipoly_engine.core.packages.names import parse_npm
+from oulipoly_engine.core.packages.lock import SourceKind
+from oulipoly_engine.core.packages.names import ARCHIVE_ENDS, is_archive_address, parse_git, parse_npm
 from oulipoly_engine.core.packages.refusals import PackageRefused
 from oulipoly_engine.core.packages.tree import PackageFile
 from oulipoly_engine.core.text.columns import plain
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.paths import expand_user
 from oulipoly_engine.private_files import make_folder, open_private
-from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.process.script import EXEC, run_script
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import open_regular
+from oulipoly_engine.service.packages.downloads import download
 
-NETWORK_TIMEOUT_S = 30.0
-_ENDS = (".tgz", ".tar.gz", ".tar")
 _LEFT_OUT = frozenset({".git", ".hg", "node_modules", "__pycache__"})  # of folders: not part of a package
 _BROKEN = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, RecursionError, OverflowError)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _GZIP = b"\x1f\x8b"
 _LONGEST_HEADER = 4096  # bytes
 _UNPACKING_S = 60.0
-_NPM_LINES = 3  # of what npm says when it fails
 
 
 class Source(Record):
     """Where a package comes from."""
 
     text: str  # as it is kept: a path is absolute
-    kind: Literal["folder", "archive", "npm"]
+    kind: SourceKind
 
     @property
     def fallback_name(self) -> str:
         """Return the name of a package that has no manifest."""
-        name = self.text if self.kind == "npm" else Path(self.text).name
-        return next((name.removesuffix(end) for end in _ENDS if name.endswith(end)), name)
+        name = self.text
+        if self.kind == "git" and (address := parse_git(self.text)) is not None:
+            name = address.url.rpartition("/")[2]
+        elif self.kind != "npm":
+            name = Path(urlsplit(self.text).path if self.kind == "url" else self.text).name
+        return next((name.removesuffix(end) for end in (*ARCHIVE_ENDS, ".git") if name.endswith(end)), name)
 
 
 def parse_source(text: str, base: Path) -> Source:
@@ -62,12 +63,16 @@ def parse_source(text: str, base: Path) -> Source:
     if text.startswith("npm:"):
         parse_npm(text)
         return Source(text, "npm")
+    if parse_git(text) is not None:
+        return Source(text, "git")
+    if is_archive_address(text):
+        return Source(text, "url")
     path = base / expand_user(text)
     if path.is_dir():
         return Source(str(path.resolve()), "folder")
-    if path.name.endswith(_ENDS) and path.is_file():
+    if path.name.endswith(ARCHIVE_ENDS) and path.is_file():
         return Source(str(path.absolute()), "archive")
-    known = "a folder, a .tgz or .tar.gz file, or npm:NAME"
+    known = "a folder, a .tgz or .tar.gz file, npm:NAME, github:OWNER/REPO, or an https address of .git or .tgz"
     what = f"{text[:200]} is not {known}" if path.exists() else f"there is no {text[:200]}: name {known}"
     raise PackageRefused(what)
 
@@ -103,25 +108,36 @@ class _Intake:
         self.files.append(PackageFile(path, digest.hexdigest(), size, is_executable))
 
 
-def take_in(source: Source, folder: Path, timeout_s: float) -> tuple[Path, tuple[PackageFile, ...]]:
-    """Write a package's files into an empty folder; return the folder that is the package's, and them in order.
+class Taken(Record):
+    """A package's files as they were written."""
+
+    root: Path  # the folder that is the package's
+    files: tuple[PackageFile, ...]  # in order
+    commit: str = ""  # of git
+
+
+def take_in(source: Source, folder: Path, timeout_s: float) -> Taken:
+    """Write a package's files into an empty folder.
 
     Raises PackageRefused, OSError.
     """
     root = folder / "files"
     make_folder(root)
     intake = _Intake(root)
+    commit = ""
     if source.kind == "folder":
         _take_folder(Path(source.text), intake)
     elif source.kind == "archive":
         _take_archive(Path(source.text), intake)
     else:
-        _take_archive(_pack(*parse_npm(source.text), folder, timeout_s), intake)
+        downloaded = download(source.text, source.kind, folder, timeout_s)
+        commit = downloaded.commit
+        _take_archive(downloaded.archive, intake)
     if not intake.files:
         raise PackageRefused(f"{source.text} holds no file")
-    top = "" if source.kind == "folder" else tree.common_folder([file.path for file in intake.files])
+    top = "" if source.kind in ("folder", "git") else tree.common_folder([file.path for file in intake.files])
     files = (replace(file, path=file.path.removeprefix(top)) for file in intake.files)
-    return root / top, tuple(sorted(files, key=lambda file: file.path))
+    return Taken(root / top, tuple(sorted(files, key=lambda file: file.path)), commit)
 
 
 def _take_folder(root: Path, intake: _Intake) -> None:
@@ -223,24 +239,3 @@ def _take_member(archive: tarfile.TarFile, member: tarfile.TarInfo, intake: _Int
     if content is not None:
         with content:
             intake.add(name, content, is_executable=bool(member.mode & 0o100))
-
-
-def _pack(name: str, version: str, folder: Path, timeout_s: float) -> Path:
-    """Have npm download a package's archive into a folder, without running anything of it. Raises PackageRefused."""
-    wish = f"{name}@{version}" if version else name
-    settings = {"ignore_scripts": "true", "update_notifier": "false", "audit": "false", "fund": "false"}
-    env = inherited_environment() | {f"npm_config_{key}": value for key, value in settings.items()}
-    words = ("npm", "pack", "--ignore-scripts", "--pack-destination", str(folder), "--", wish)
-    result = run_script(EXEC, env, arguments=words, timeout_s=timeout_s, cwd=folder)
-    archives = sorted(folder.glob("*.tgz"))
-    if result.succeeded and len(archives) == 1:
-        return archives[0]
-    if result.exit_code == 127:
-        raise PackageRefused(
-            "npm is not installed, and npm: packages come through it: install Node.js, or get the .tgz"
-        )
-    if result.problem is not None:
-        raise PackageRefused(f"npm could not get {wish}: {result.problem}: try again, or give a longer --timeout")
-    said = [line for line in map(str.strip, result.stderr.decode("utf-8", "replace").splitlines()) if "error" in line]
-    why = plain(redact("; ".join(said[:_NPM_LINES]))) or result.outcome
-    raise PackageRefused(f"npm could not get {wish}: {why[:500]}: check the name and the network")

@@ -11,8 +11,9 @@ from oulipoly_engine.core.sessions.compaction import Rules
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.service.extensions.session_hooks import HookAnswer
-from oulipoly_engine.service.live import turns
-from oulipoly_engine.service.live.turns import Process, SessionTurns
+from oulipoly_engine.service.live import session_context
+from oulipoly_engine.service.live.turn.turn_run import Process
+from oulipoly_engine.service.live.turns import SessionTurns
 from oulipoly_engine.store.base.connections import Connections
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_events, live_queue, live_sessions, unsent_texts
@@ -406,8 +407,8 @@ def test_a_turn_whose_context_was_too_long_has_the_session_compacted_before_the_
 
 @pytest.mark.parametrize("rules", [Rules(is_enabled=False, window=1), Rules(window=0)], ids=["off", "no window"])
 def test_the_session_is_not_read_where_nothing_would_come_of_it(talk, monkeypatch, rules):
-    monkeypatch.setattr(turns, "guess_context", None)
-    talk.turns._rules = rules
+    monkeypatch.setattr(session_context, "guess_context", None)
+    talk.turns._context.rules = rules
     talk.say(ev.SessionOpened("n1"))
     talk.send("go on")
     talk.say(ev.TurnStarted(), ev.TurnEnded("completed"))

@@ -321,3 +321,24 @@ def test_step_that_fails_leaves_the_old_package_or_the_new_one_and_nothing_to_se
 
 def fail(*_):
     raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_package_for_a_project_counts_there_alone_and_stays_so_with_an_update(machine, monkeypatch, capfd, tmp_path):
+    source = machine.write({"prompts/p.md": "x"})
+    inside = tmp_path / "project" / "deep"
+    inside.mkdir(parents=True)
+    monkeypatch.chdir(inside)
+    assert 2 == main(["pkg", "install", str(source), "--project"])
+    assert "there is no folder .agent-runner here or above" in capfd.readouterr().err
+    (tmp_path / "project" / ".agent-runner").mkdir()
+    assert 0 == main(["pkg", "install", str(source), "--project"])
+    machine.write({"prompts/q.md": "x"})
+    assert 0 == main(["pkg", "update", "kit"])
+
+    assert ["p", "q"] == [each.name for each in Engine().packages.enabled("prompts")]
+    monkeypatch.chdir(tmp_path)
+    assert [] == [*Engine().packages.enabled("prompts")]
+    installed = machine.packages.lock().packages["kit"]
+    assert ("project", str(tmp_path / "project")) == (installed.scope, installed.project)
+    assert 0 == main(["pkg", "install", str(source)])
+    assert ["p", "q"] == [each.name for each in Engine().packages.enabled("prompts")]

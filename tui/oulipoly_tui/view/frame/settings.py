@@ -10,7 +10,7 @@ from oulipoly_tui.actions.action import Action
 from oulipoly_tui.actions.custom import custom_id
 from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.keys.keymap import TABLE, UNBOUND, Keymap, format_keys
-from oulipoly_tui.view.transcript.spans import Line, Row, fit_text, wrap_lines
+from oulipoly_tui.view.transcript.spans import Line, Row, cells, fit_text, wrap_lines
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import Section, Setting
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 KEY_ROW = "key:"  # begins the key of a row that binds a key of the app
 NEW_COMMAND = "new command"  # the key of the row that adds a command of the user's own
 _NEW_COMMAND = "add a command of your own"
-_NAME_WIDTH, _SOURCE_WIDTH = 24, 10
+_NAME_WIDTH = 25  # of the longest setting; of names that have other names in them some are longer
+_SOURCE_WIDTH = 10
+_LEAST_VALUE_WIDTH = 10
 _VALUE_WIDTH = 34  # where there is room for the description too
 _ROOM_FOR_DESCRIPTION = 100
 _LAYERS = {"project": "project", "environment": "variable", "command line": "--set"}
@@ -222,7 +224,8 @@ def _row(setting: Setting, width: int) -> Iterator[Row]:
     if setting.fault is None:
         yield Row(setting.identity, line)
         return
-    yield Row(setting.identity, (*line[:2], (" " + fit_text(f"✗ {value}", _room(width)), "bad")))
+    room = _room(width, member + setting.name)
+    yield Row(setting.identity, (*line[:2], (" " + fit_text(f"✗ {value}", room), "bad")))
     for number, part in enumerate(wrap_lines([((f"    {setting.fault}", "bad"),)], width)):
         yield Row(f"{setting.identity} {number}", part, is_selectable=False)
 
@@ -241,12 +244,12 @@ def _controls(controls: Sequence[Control], width: int, word: str) -> Iterator[Ro
 def _line(name: str, source: str, value: str, description: str, width: int, *, is_set: bool) -> Line:
     value = value or "not set"
     line: Line = (
-        (fit_text(name, _NAME_WIDTH), "strong" if is_set else ""),
+        (fit_text(name, _name_width(width, name)), "strong" if is_set else ""),
         (" " + fit_text(source, _SOURCE_WIDTH), "dim"),
     )
     if width < _ROOM_FOR_DESCRIPTION:
-        return (*line, (" " + fit_text(value, _room(width)), "" if is_set else "dim"))
-    room = max(10, _room(width) - _VALUE_WIDTH - 1)
+        return (*line, (" " + fit_text(value, _room(width, name)), "" if is_set else "dim"))
+    room = max(10, _room(width, name) - _VALUE_WIDTH - 1)
     told: Line = (
         (" " + fit_text(value, _VALUE_WIDTH), "" if is_set else "dim"),
         (" " + fit_text(description, room), "dim"),
@@ -254,8 +257,13 @@ def _line(name: str, source: str, value: str, description: str, width: int, *, i
     return (*line, *told)
 
 
-def _room(width: int) -> int:
-    return max(10, width - _NAME_WIDTH - _SOURCE_WIDTH - 2)
+def _name_width(width: int, name: str) -> int:
+    """Return the columns of a name: all of it, as long as its value has some too."""
+    return max(_NAME_WIDTH, min(cells(name), width - _SOURCE_WIDTH - 2 - _LEAST_VALUE_WIDTH))
+
+
+def _room(width: int, name: str) -> int:
+    return max(_LEAST_VALUE_WIDTH, width - _name_width(width, name) - _SOURCE_WIDTH - 2)
 
 
 def _box(value: str) -> str:
