@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from oulipoly_engine.core.sessions.tree_lines import (
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
-from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, find_parents
+from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, find_parents, put_before
 from oulipoly_engine.core.transcripts.turn_script import BRANCH_SUMMARY, LIVE_IDS, NO_PARENT
 from oulipoly_engine.errors import RequestRefused, SessionNotFound, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
@@ -71,6 +71,7 @@ class SessionTree(Record):
     is_part: bool = False  # there are more entries
     origin: ForkedSession | None = None  # the session that it is a fork of
     forks: tuple[ForkedSession, ...] = ()  # sessions that are forks of it
+    of_origin: Collection[str] = ()  # the ids of entries that its origin alone has
 
     @property
     def entry_ids(self) -> Sequence[str]:
@@ -118,29 +119,50 @@ class SessionBranches(SessionPart):
         """
         if kept not in FILTERS:
             raise UsageInvalid(f"there is no filter {kept!r}: {', '.join(FILTERS)}")
-        with self._session(text) as (store, session):
+        with self._session_or_fork(text) as (store, session, way):
             if known is None:  # a fork by reference is described before its history can be read
                 self._home.write_along(store, lambda: describe(catalogue(self._home, store), 0.0), 0)
             place = store, session.account, session.session_id
             if known is None:
                 columns = leave_notes(read_columns(*place, last), partial(by_row, store))
+                is_part = len(columns.ids) == last
+                if way is not None:
+                    before = leave_notes(way.columns, partial(by_row, store))
+                    columns = put_before(before, way.end, columns)
                 layout = TreeLayout(columns.ids, find_parents(columns))
             else:
                 columns = known.columns
                 layout = known.layout
+                is_part = known.is_part
             names = labels.of_chain(store, session.chain_id)
             leaf = find_leaf(*place) or None
-            chosen = choose_kept(columns, names, kept, leaf, lambda: list_kept(*place, kept))
-            is_part = len(columns.ids) == last
+            places = [place[1:]]
+            if way is not None:
+                names = {**way.labels, **names}
+                leaf = leaf or way.end
+                places += way.places
+            rows = (row for each in places for row in list_kept(store, *each, kept))
+            chosen = choose_kept(columns, names, kept, leaf, lambda: rows)
             origin: ForkedSession | None = None
             forks_of_it: tuple[ForkedSession, ...] = ()
             if with_forks:
                 origin, forks_of_it = _read_forks(store, session)
+                if way is not None:
+                    origin = ForkedSession(way.origin_id, *way.places[-1], way.end)
         if chosen is not None or known is not None:
             layout = layout.keep(chosen)
         entries = TreeEntries(layout, columns, names, self._read)
         return SessionTree(
-            session.chain_id, session.session_id, leaf, layout, entries, columns, is_part, origin, forks_of_it
+            session.chain_id,
+            session.session_id,
+            leaf,
+            layout,
+            entries,
+            columns,
+            is_part,
+            origin,
+            forks_of_it,
+            () if way is None else frozenset(way.columns.ids),
         )
 
     def _read(self, rows: Sequence[int]) -> tuple[Entry, ...]:
@@ -154,7 +176,13 @@ class SessionBranches(SessionPart):
                 leaf = find_leaf(store, session.account, session.session_id) or None
                 return SessionTree(session.chain_id, session.session_id, leaf), entry or NO_PARENT
         tree = self.tree(text, "all")
-        return tree, choose(tree, entry)
+        entry_id = choose(tree, entry)
+        if entry_id in tree.of_origin:
+            raise RequestRefused(
+                f"{short_id(entry_id)} was said in the session that this one is a fork of: `agents session fork` there "
+                "goes on behind it"
+            )
+        return tree, entry_id
 
     def read_left(self, text: str, entry: str) -> tuple[SessionTree, str, Plan]:
         """Return a session's tree, the id of an entry, and what only the leaf's branch has if it goes on behind that.
