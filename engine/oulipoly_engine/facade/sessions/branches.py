@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.needs import Need
@@ -38,7 +39,14 @@ from oulipoly_engine.service.live.forks import read_messages_to
 from oulipoly_engine.service.live.hosts import OrderRefused
 from oulipoly_engine.service.live.protocol import Client
 from oulipoly_engine.service.sessions.locate import find_typed
-from oulipoly_engine.service.sessions.tree_entries import TreeEntries, choose_kept, leave_notes, read_all
+from oulipoly_engine.service.sessions.tree_entries import (
+    TreeEntries,
+    choose_kept,
+    find_calls_with,
+    find_said_on,
+    leave_notes,
+    read_all,
+)
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_entries, live_sessions, own_entries
 from oulipoly_engine.store.sessions import forks, labels, notes
@@ -320,7 +328,8 @@ class SessionBranches(SessionPart):
                     said.add(entry.entry_id)
                 if len(said) == MOST_MATCHES:
                     break
-            said |= _said_on(store, session.chain_id, wanted)
+            said |= find_said_on(store, session.chain_id, wanted)
+            said |= set(islice(find_calls_with(store, session, wanted), MOST_MATCHES))
         return frozenset(said | {entry_id for entry_id, name in names.items() if wanted in name.casefold()})
 
 
@@ -396,19 +405,6 @@ def compare_lines(tree: SessionTree, comparison: Comparison) -> Iterator[str]:
     for sign, entry_ids in (("<", comparison.left), (">", comparison.right)):
         for entry in tree.find(entry_ids):
             yield format_line(entry.behind(f"{sign} "), is_leaf=entry.entry_id == tree.leaf)
-
-
-def _said_on(store: Store, chain_id: str, wanted: str) -> set[str]:
-    """Return the entries that were said on accounts with a name like that; a move takes along what was said before."""
-    (session,) = list_sessions(store, (chain_id,))
-    parts = dict.fromkeys((part.account, part.session_id) for part in session.parts)
-    if len({account for account, _ in parts}) == 1:
-        return set()
-    owners: dict[str, str] = {}
-    for account, session_id in parts:
-        for entry_id in read_columns(store, account, session_id).ids:
-            owners.setdefault(entry_id, account)
-    return {entry_id for entry_id, account in owners.items() if wanted in account.casefold()}
 
 
 def _read_forks(store: Store, session: ResolvedSession) -> tuple[ForkedSession | None, tuple[ForkedSession, ...]]:
