@@ -17,7 +17,7 @@ from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions import facts
 from oulipoly_engine.store.sessions.sessions import list_sessions
-from oulipoly_engine.store.transcripts.entry_columns import read_columns
+from oulipoly_engine.store.transcripts.entry_columns import list_kept, read_columns
 from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, find_parts
 
 _PAGE = 50  # entries read at once, a screen full
@@ -160,6 +160,15 @@ def choose_kept(
         main = [place for place in main if columns.rows[place] in rows]
     at_leaf = () if kept == "user" else [place for place in columns.unsaid if columns.ids[place] == leaf]
     return sorted((*main, *at_leaf)) if at_leaf else main
+
+
+def read_kept(
+    store: Store, places: Iterable[tuple[str, str]], kept: str, known: dict[str, Sequence[int]]
+) -> Sequence[int]:
+    """Return the rows that a filter by kinds keeps. places: accounts and sessions. known: of filters read before."""
+    if kept not in known:
+        known[kept] = [row for place in places for row in list_kept(store, *place, kept)]
+    return known[kept]
 
 
 def read_all(store: Store, rows: Sequence[int]) -> Iterable[Entry]:
