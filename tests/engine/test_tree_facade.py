@@ -197,3 +197,30 @@ def test_a_search_takes_what_is_the_same_in_another_case(engine):
     put(engine, [("user", encode_body([BodyChunk("text", "An der Stra\u00dfe")]))])
 
     assert frozenset({"e0"}) == engine.sessions.branches.find(SESSION, "STRASSE")
+
+
+def test_a_call_without_a_text_is_shown_and_found_by_its_tool(engine, tmp_path):
+    block = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls roof"}}
+    path = tmp_path / "t.jsonl"
+    line = {"type": "assistant", "uuid": "e1", "message": {"content": [block]}}
+    path.write_text(json.dumps(line, separators=(",", ":")))
+    put(engine, [("user", None), ("assistant", encode_body([BodyChunk("tool_use")]))])
+    with engine.sessions.branches._home.lend_store() as store, store.write():
+        store.execute("UPDATE session_turns SET source_file = ?", (str(path),))
+
+    assert ["(no text)", "[Bash ls roof]"] == [
+        entry.preview for entry in engine.sessions.branches.tree(SESSION).entries
+    ]
+    assert {"e1"} == engine.sessions.branches.find(SESSION, "bash LS")
+
+
+def test_a_filter_that_was_prepared_reads_no_body_again(engine):
+    said = [("user", encode_body([BodyChunk("text", "a")])), ("user", encode_body([BodyChunk("tool_result", "b")]))]
+    put(engine, said)
+    branches = engine.sessions.branches
+    tree = branches.tree(SESSION)
+    branches.prepare_filters(tree)
+    with branches._home.lend_store() as store, store.write():
+        store.execute("UPDATE session_turns SET body = NULL")
+
+    assert (["e0"], ["e0"]) == tuple([*branches.tree(SESSION, kept, known=tree).entry_ids] for kept in facade.OF_KINDS)

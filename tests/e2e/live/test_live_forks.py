@@ -100,10 +100,13 @@ def test_a_fork_goes_on_when_its_process_has_ended(live, source):
 
 def test_another_runtime_gets_what_was_said(live, source):
     live.scripted()
+    branches = live.engine.sessions.branches
     begun = live.live.fork(source[0], runtime="scripted", at_turn=source[1])
     fork = begun.session.session_id
+    way = [entry.preview for entry in branches.tree(fork).entries]
     for text in ("and now?", "more"):
         live.live.send(fork, text, waits=True)
+    tree = branches.tree(fork)
 
     assert "preface, since it goes on in another runtime" in begun.why
     first, second = live.texts()
@@ -111,6 +114,11 @@ def test_another_runtime_gets_what_was_said(live, source):
     assert (True, False) == ("the first thing" in first, "the second thing" in first)
     users = [one.event.item.text for one in live.live.events(fork) if is_user(one.event)]
     assert "more" == users[1]
+    assert ["the first thing", *way[1:], "and now?", "more"] == [
+        entry.preview for entry in tree.entries if entry.role == "user" or entry.preview in way
+    ]
+    with pytest.raises(RunnerError, match="was said in the session that this one is a fork of"):
+        branches.branch(fork, tree.entry_ids[0])
     with pytest.raises(RunnerError, match="no runtime 'nobody'"):
         live.live.fork(source[0], runtime="nobody")
 

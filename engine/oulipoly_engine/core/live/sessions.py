@@ -22,6 +22,25 @@ class Branch(Record):
     at: str  # RFC 3339
 
 
+class PastEntry(Record):
+    """An entry of ours on the way to where a fork leaves its origin."""
+
+    entry_id: str
+    kind: str  # of `core.transcripts.turn_script.OWN_KINDS`
+    at: str  # RFC 3339
+    parent_id: str | None  # what it follows on, of ours none but a summary; None: what was said before it
+    body: str | None
+
+
+class Past(Record):
+    """What a fork has of its origin, and its CLI does not know."""
+
+    entry_id: str  # behind which it leaves
+    turn_id: str = ""  # ours, that ends there: a transcript has other ids for its entries than what was heard
+    entries: tuple[PastEntry, ...] = ()
+    labels: Mapping[str, str] = {}  # by the entries on the way there
+
+
 class SessionOptions(Record):
     """What a session was begun with, and what its next process needs to know: kept as JSON in the state file.
 
@@ -45,6 +64,7 @@ class SessionOptions(Record):
     fork_at: str = ""  # the CLI's own id of the last turn to take over; empty: all
     fork_turn: str = ""  # the same turn, by our id
     preface: str = ""  # goes before the next message: what was said, for a CLI that does not know it
+    past: Past | None = None  # of a fork
     branches: tuple[Branch, ...] = ()
     compaction: str = "idle"  # of `core.sessions.compaction.STATES`
     is_recorded: bool = False  # its CLI had it before it was a live session

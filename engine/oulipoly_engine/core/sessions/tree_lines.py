@@ -90,20 +90,17 @@ class TreeLayout:
 
         kept: the places of those that are drawn, None: of all; what hangs below another one hangs higher.
         """
-        self._all = ids, parents
         none = len(ids)
         above = [none if parent is None else parent for parent in parents]
         above.append(none)
+        self._all = ids, parents
+        own: Sequence[int] = range(none)
+        if kept is not None:
+            own = [*kept]
+            above = _find_kept_above(above, own)
+            none = len(own)
         order = _order_parents_first(above)
         sizes = [1] * none + [0]
-        if kept is not None:
-            sizes = [0] * (none + 1)
-            for place in kept:
-                sizes[place] = 1
-            for place in order:
-                if not sizes[above[place]]:
-                    above[place] = above[above[place]]
-            order = _order_parents_first(above)
         for place in reversed(order):
             sizes[above[place]] += sizes[place]
         free = [0] * (none + 1)  # the next row for a child of each
@@ -113,11 +110,11 @@ class TreeLayout:
             free[above[place]] = row + sizes[place]
             free[place] = row + 1
         rows.append(-1)
-        places = [0] * sizes[none]
-        for place in range(none) if kept is None else kept:
+        places = [0] * none
+        for place in range(none):
             places[rows[place]] = place
-        self.places = places  # in order of time, of each row
-        self.ids: Sequence[str] = [ids[place] for place in places]
+        self.places = [own[place] for place in places]  # in order of time, of each row
+        self.ids: Sequence[str] = [ids[place] for place in self.places]
         self.parents = [rows[above[place]] for place in places]
         self.sizes = [sizes[place] for place in places]
         self._heads: dict[int, int] = {}
@@ -171,6 +168,23 @@ class TreeLayout:
         head = self._heads.get(head, head)
         self._heads[row] = head
         return head
+
+
+def _find_kept_above(above: Sequence[int], kept: Sequence[int]) -> list[int]:
+    """Return for each of some places which of these lies next above it, as an index; and at the end none's.
+
+    above: as of `_order_parents_first`.
+    """
+    none = len(kept)
+    nearest = [-1] * len(above)
+    nearest[-1] = none
+    for index, place in enumerate(kept):
+        nearest[place] = index
+    of_kept = [above[place] for place in kept]
+    for place in _order_parents_first(above):
+        if nearest[place] < 0:
+            nearest[place] = nearest[above[place]]
+    return [*map(nearest.__getitem__, of_kept), none]
 
 
 def _order_parents_first(above: Sequence[int]) -> Sequence[int]:

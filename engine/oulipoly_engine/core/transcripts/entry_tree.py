@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
 from enum import StrEnum
 
-from oulipoly_engine.core.transcripts.turn_script import CHANGES, LIVE_IDS, MESSAGE, NO_PARENT, SAID
+from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, MESSAGE, NO_PARENT, OWN_KINDS, SAID
 from oulipoly_engine.records import Record, replace
 
 
@@ -32,9 +32,9 @@ class EntryLink(Record):
     kind: str = MESSAGE
 
     @property
-    def is_change(self) -> bool:
-        """Tell whether it is a change of a live session's model or name, which we have noted ourselves."""
-        return self.kind in CHANGES and self.entry_id.startswith(LIVE_IDS)
+    def is_own(self) -> bool:
+        """Tell whether it is an entry of ours that its CLI knows nothing of: a change of model or name, a summary."""
+        return self.kind in OWN_KINDS and self.entry_id.startswith(LIVE_IDS)
 
 
 class EntryColumns(Record):
@@ -64,27 +64,28 @@ class EntryTree(Record):
     lines: tuple[EntryRun, ...]
 
 
-def place_changes(links: Sequence[EntryLink], others: Collection[str] = ()) -> Sequence[EntryLink]:
-    """Have each change follow on what was said before it, and what was said next there follow on the change.
+def place_own(links: Sequence[EntryLink], others: Collection[str] = ()) -> Sequence[EntryLink]:
+    """Have each entry of ours follow on what was said before it, and what was said next there follow on that.
 
     links: of what a CLI keeps as one session, in order of time. others: ids of what lies elsewhere.
-    A transcript knows nothing of changes, and neither does the leaf: their time alone tells where they belong.
+    A transcript knows nothing of them, and of changes neither does the leaf: their time tells where they belong.
     """
-    if {link.kind for link in links}.isdisjoint(CHANGES):  # nearly always
+    if {link.kind for link in links}.isdisjoint(OWN_KINDS):  # nearly always
         return links
     known = {NO_PARENT, *others, *(link.entry_id for link in links)}
-    ends: dict[str | None, str] = {}  # the last change behind an entry that nothing else follows on yet
+    ends: dict[str | None, str] = {}  # the last one of ours behind an entry that nothing else follows on yet
     placed = []
     before: str | None = None
     for link in links:
         parent = link.parent_entry_id
         follows = parent if parent in known else before
-        if link.is_change:
+        if link.is_own:
             placed.append(replace(link, parent_entry_id=ends.get(follows, follows)))
             ends[follows] = link.entry_id
             continue
         if not link.is_sidechain:
-            parent = ends.pop(follows, parent)
+            while follows in ends:
+                follows = parent = ends.pop(follows)
             before = link.entry_id
         placed.append(link if parent == link.parent_entry_id else replace(link, parent_entry_id=parent))
     return placed
@@ -201,6 +202,31 @@ def to_columns(links: Sequence[EntryLink]) -> EntryColumns:
         [link.parent_entry_id for link in links],
         {place: link.source_file for place, link in enumerate(links) if link.is_sidechain},
         {place for place, link in enumerate(links) if link.kind not in SAID},
+    )
+
+
+def choose_columns(columns: EntryColumns, path: Sequence[int]) -> EntryColumns:
+    """Return the columns of the entries of a path, from a root on."""
+    ids = [columns.ids[place] for place in path]
+    return EntryColumns(
+        [columns.rows[place] for place in path],
+        ids,
+        [NO_PARENT, *ids][: len(ids)],
+        unsaid={at for at, place in enumerate(path) if place in columns.unsaid},
+    )
+
+
+def put_before(past: EntryColumns, end: str, columns: EntryColumns) -> EntryColumns:
+    """Return columns whose first entry follows on the last one of others. end: the id of that."""
+    first = next((place for place in range(len(columns.ids)) if place not in columns.sides), -1)
+    parents = [end if place == first else parent for place, parent in enumerate(columns.parent_ids)]
+    before = len(past.ids)
+    return EntryColumns(
+        [*past.rows, *columns.rows],
+        [*past.ids, *columns.ids],
+        [*past.parent_ids, *parents],
+        {before + place: file for place, file in columns.sides.items()},
+        {*past.unsaid, *(before + place for place in columns.unsaid)},
     )
 
 

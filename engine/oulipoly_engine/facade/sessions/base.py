@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import ConfigInvalid, RunnerError, SessionNotFound
 from oulipoly_engine.events import SessionsChanged
 from oulipoly_engine.facade.base import upkeep
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
-    from oulipoly_engine.core.sessions.resolve import ResolvedSession
     from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.archive.archive import Archive
     from oulipoly_engine.store.base.db import Store
+    from oulipoly_engine.store.live.pasts import Way
 
 PATIENCE_S = 5.0  # with a storage script, where somebody looks on
 
@@ -43,12 +44,31 @@ class SessionPart(Part):
         SessionAmbiguous.
         """
         with self._open_existing(text, writes=writes) as store:
+            yield store, self._find(store, text)
+
+    def _find(self, store: Store, text: str) -> ResolvedSession:
+        try:
+            return find_typed(store, text, self._home.now())
+        except SessionNotFound:
+            _refuse_unspoken(store, self._home.paths, text)
+            raise
+
+    @contextmanager
+    def _session_or_fork(self, text: str) -> Iterator[tuple[Store, ResolvedSession, Way | None]]:
+        """Lend a session, and the way to where it leaves its origin if that alone has it. Raises as `_session`."""
+        from oulipoly_engine.store.live.pasts import find_way  # noqa: PLC0415 - only trees need it
+
+        with self._open_existing(text) as store:
             try:
-                session = find_typed(store, text, self._home.now())
-            except SessionNotFound:
-                _refuse_unspoken(store, self._home.paths, text)
-                raise
-            yield store, session
+                session = self._find(store, text)
+            except SessionNotFound:  # nothing was said in it yet
+                way = find_way(store, text, has_begun=False)
+                if way is None:
+                    raise
+                session = ResolvedSession(way.session_id, "", "", "", self._home.now())
+            else:
+                way = find_way(store, session.chain_id, has_begun=True)
+            yield store, session, way
 
     @contextmanager
     def _exact_session(self, session_id: str, *, writes: bool = False) -> Iterator[tuple[Store, ResolvedSession]]:

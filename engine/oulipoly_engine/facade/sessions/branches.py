@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.needs import Need
@@ -25,27 +26,35 @@ from oulipoly_engine.core.sessions.tree_lines import (
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
-from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, find_parents
+from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, find_parents, put_before
 from oulipoly_engine.core.transcripts.turn_script import BRANCH_SUMMARY, LIVE_IDS, NO_PARENT
 from oulipoly_engine.errors import RequestRefused, SessionNotFound, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.catalogue import catalogue, describe
 from oulipoly_engine.facade.sessions.transcripts import SessionTranscripts
 from oulipoly_engine.host.link import HostGone, HostUnreachable
-from oulipoly_engine.records import Record, asdict, replace
+from oulipoly_engine.records import Record, asdict, field, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import read_messages_to
 from oulipoly_engine.service.live.hosts import OrderRefused
 from oulipoly_engine.service.live.protocol import Client
 from oulipoly_engine.service.sessions.locate import find_typed
-from oulipoly_engine.service.sessions.tree_entries import TreeEntries, choose_kept, leave_notes, read_all
+from oulipoly_engine.service.sessions.tree_entries import (
+    TreeEntries,
+    choose_kept,
+    find_calls_with,
+    find_said_on,
+    leave_notes,
+    read_all,
+    read_kept,
+)
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_entries, live_sessions, own_entries
 from oulipoly_engine.store.sessions import forks, labels, notes
 from oulipoly_engine.store.sessions.forks import ForkedSession
 from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
 from oulipoly_engine.store.sessions.sessions import find_latest, list_sessions
-from oulipoly_engine.store.transcripts.entry_columns import find_parting, list_kept, list_with, read_columns
+from oulipoly_engine.store.transcripts.entry_columns import find_parting, list_with, read_columns
 from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry
 from oulipoly_engine.store.transcripts.entry_paths import EntryPlace
 
@@ -53,6 +62,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.resolve import ResolvedSession
     from oulipoly_engine.service.sessions.session_copies import Imported
 
+OF_KINDS = ("no-tools", "user")  # filters that look into bodies
 FILTERS = ("default", "no-tools", "user", "labelled", "all")
 _LONGEST_LABEL = 60  # characters
 _WENT_BACK = "it goes on behind an earlier message, which `session tree` shows"
@@ -71,6 +81,9 @@ class SessionTree(Record):
     is_part: bool = False  # there are more entries
     origin: ForkedSession | None = None  # the session that it is a fork of
     forks: tuple[ForkedSession, ...] = ()  # sessions that are forks of it
+    of_origin: Collection[str] = ()  # the ids of entries that its origin alone has
+    places: Sequence[tuple[str, str]] = ()  # accounts and sessions in which its entries lie, but for histories
+    kept_rows: dict[str, Sequence[int]] = field(default_factory=dict)  # of filters by kinds that were asked
 
     @property
     def entry_ids(self) -> Sequence[str]:
@@ -118,30 +131,49 @@ class SessionBranches(SessionPart):
         """
         if kept not in FILTERS:
             raise UsageInvalid(f"there is no filter {kept!r}: {', '.join(FILTERS)}")
-        with self._session(text) as (store, session):
+        with self._session_or_fork(text) as (store, session, way):
             if known is None:  # a fork by reference is described before its history can be read
                 self._home.write_along(store, lambda: describe(catalogue(self._home, store), 0.0), 0)
             place = store, session.account, session.session_id
             if known is None:
                 columns = leave_notes(read_columns(*place, last), partial(by_row, store))
+                is_part = len(columns.ids) == last
+                if way is not None:
+                    before = leave_notes(way.columns, partial(by_row, store))
+                    columns = put_before(before, way.end, columns)
                 layout = TreeLayout(columns.ids, find_parents(columns))
             else:
                 columns = known.columns
                 layout = known.layout
+                is_part = known.is_part
             names = labels.of_chain(store, session.chain_id)
             leaf = find_leaf(*place) or None
-            chosen = choose_kept(columns, names, kept, leaf, lambda: list_kept(*place, kept))
-            is_part = len(columns.ids) == last
+            places = [place[1:]]
+            if way is not None:
+                names = {**way.labels, **names}
+                leaf = leaf or way.end
+                places += way.places
+            kept_rows = known.kept_rows if known else {}
+            chosen = choose_kept(columns, names, kept, leaf, lambda: read_kept(store, places, kept, kept_rows))
             origin: ForkedSession | None = None
             forks_of_it: tuple[ForkedSession, ...] = ()
             if with_forks:
                 origin, forks_of_it = _read_forks(store, session)
+                if way is not None:
+                    origin = ForkedSession(way.origin_id, *way.places[-1], way.end)
         if chosen is not None or known is not None:
             layout = layout.keep(chosen)
         entries = TreeEntries(layout, columns, names, self._read)
-        return SessionTree(
-            session.chain_id, session.session_id, leaf, layout, entries, columns, is_part, origin, forks_of_it
-        )
+        ids = session.chain_id, session.session_id
+        tree = SessionTree(*ids, leaf, layout, entries, columns, is_part, origin, forks_of_it)
+        of_origin = () if way is None else frozenset(way.columns.ids)
+        return replace(tree, of_origin=of_origin, places=places, kept_rows=kept_rows)
+
+    def prepare_filters(self, tree: SessionTree) -> None:
+        """Read what the filters by kinds keep, so that none waits for it: of 100,000 entries a tenth of a second."""
+        with self._home.lend_store_to_read() as store:
+            for kept in OF_KINDS:
+                read_kept(store, tree.places, kept, tree.kept_rows)
 
     def _read(self, rows: Sequence[int]) -> tuple[Entry, ...]:
         with self._home.lend_store_to_read() as store:
@@ -154,7 +186,13 @@ class SessionBranches(SessionPart):
                 leaf = find_leaf(store, session.account, session.session_id) or None
                 return SessionTree(session.chain_id, session.session_id, leaf), entry or NO_PARENT
         tree = self.tree(text, "all")
-        return tree, choose(tree, entry)
+        entry_id = choose(tree, entry)
+        if entry_id in tree.of_origin:
+            raise RequestRefused(
+                f"{short_id(entry_id)} was said in the session that this one is a fork of: `agents session fork` there "
+                "goes on behind it"
+            )
+        return tree, entry_id
 
     def read_left(self, text: str, entry: str) -> tuple[SessionTree, str, Plan]:
         """Return a session's tree, the id of an entry, and what only the leaf's branch has if it goes on behind that.
@@ -292,7 +330,8 @@ class SessionBranches(SessionPart):
                     said.add(entry.entry_id)
                 if len(said) == MOST_MATCHES:
                     break
-            said |= _said_on(store, session.chain_id, wanted)
+            said |= find_said_on(store, session.chain_id, wanted)
+            said |= set(islice(find_calls_with(store, session, wanted), MOST_MATCHES))
         return frozenset(said | {entry_id for entry_id, name in names.items() if wanted in name.casefold()})
 
 
@@ -368,19 +407,6 @@ def compare_lines(tree: SessionTree, comparison: Comparison) -> Iterator[str]:
     for sign, entry_ids in (("<", comparison.left), (">", comparison.right)):
         for entry in tree.find(entry_ids):
             yield format_line(entry.behind(f"{sign} "), is_leaf=entry.entry_id == tree.leaf)
-
-
-def _said_on(store: Store, chain_id: str, wanted: str) -> set[str]:
-    """Return the entries that were said on accounts with a name like that; a move takes along what was said before."""
-    (session,) = list_sessions(store, (chain_id,))
-    parts = dict.fromkeys((part.account, part.session_id) for part in session.parts)
-    if len({account for account, _ in parts}) == 1:
-        return set()
-    owners: dict[str, str] = {}
-    for account, session_id in parts:
-        for entry_id in read_columns(store, account, session_id).ids:
-            owners.setdefault(entry_id, account)
-    return {entry_id for entry_id, account in owners.items() if wanted in account.casefold()}
 
 
 def _read_forks(store: Store, session: ResolvedSession) -> tuple[ForkedSession | None, tuple[ForkedSession, ...]]:

@@ -28,7 +28,7 @@ from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import RuntimeUnknown, TurnNotFound
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_entries, live_events, live_sessions
+from oulipoly_engine.store.live import live_entries, live_events, live_sessions, pasts
 from oulipoly_engine.store.sessions import leaves
 from oulipoly_engine.store.sessions.forks import read_history
 from oulipoly_engine.store.transcripts import entries
@@ -78,6 +78,9 @@ def prepare_fork(
     is_named = driver_of(runtime.kind).names_turns
     has_begun = live_sessions.has_begun(store, source.session_id, are_named=is_named) or source.opening.is_recorded
     missing = _why_not_native(source, point, cut, has_turns=has_begun, is_other=is_other)
+    past = source.opening.past  # of a fork that has not begun yet
+    if point.end is not None:
+        past = pasts.read(store, point.end, is_end=point.is_end, turn=point.turn)
     opening = replace(
         source.opening,
         capabilities=None,
@@ -85,6 +88,7 @@ def prepare_fork(
         fork_at="",
         fork_turn="",
         preface="",
+        past=past,
         branches=(),
         is_recorded=False,
     )
@@ -92,7 +96,11 @@ def prepare_fork(
         opening = replace(opening, model=runtime.model, effort=runtime.effort, args=runtime.args, own_args=())
     if missing:
         unsaid = source.opening.preface  # of a fork that has not begun yet
-        opening = replace(opening, preface=unsaid or make_preface(store, point.end))
+        opening = replace(
+            opening,
+            preface=unsaid or make_preface(store, point.end),
+            past=past and replace(past, entries=(), labels={}),
+        )
         why = describe_preface(missing)
         losses = _list_losses(source, runtime, is_other=is_other)
     else:
@@ -189,8 +197,9 @@ def give_preface(store: Store, session: LiveSession, now: datetime) -> LiveSessi
         sessions = {(account, options.fork_of) for account in _accounts_of(store, source)}
         place = next(iter(find_beginning_with(store, sessions, options.fork_at)), None)
     preface = make_preface(store, place) + options.preface  # with the summary of a branch that was left
+    past = options.past and replace(options.past, entries=(), labels={})  # its tree has the rest from its origin
     opening = live_sessions.change_opening(
-        store, session.session_id, now, fork_of="", fork_at="", fork_turn="", preface=preface
+        store, session.session_id, now, fork_of="", fork_at="", fork_turn="", preface=preface, past=past
     )
     return replace(session, opening=opening)
 

@@ -251,10 +251,12 @@ class Catalogue(Record):
     def _describe(self, one: facts.Undescribed, asked: _ScriptBudget) -> facts.Description:
         path = facts.transcript_of(self.store, one.account, one.session_id)
         title, cwd, model, forked_from = one.title, one.cwd, one.cli_model, one.forked_from
-        live = None if path else live_origin.find_origin(self.store, one.account, one.session_id)
-        if live is not None:
+        live = live_origin.find_origin(self.store, one.account, one.session_id)
+        if live is not None and live.forked_from:  # its transcript may tell of none, or has the words of several
+            title = live.title or title
+            forked_from = live.forked_from
+        if live is not None and not path:
             title, cwd, model = title or live.title, cwd or live.workspace, model or live.cli_model
-            forked_from = forked_from or live.forked_from
         locator = self._asks(one.account)
         if path is None and cwd is None and locator is not None:
             with asked.of(one.account):
@@ -267,7 +269,8 @@ class Catalogue(Record):
         if cwd is None:
             cwd = invocations.find_folder(self.store, one.account, one.session_id)
         standing = None if path is None else transcript_head.look_at(path)
-        if not forked_from and one.account != OF_FILES:  # of which the file's header says it
+        is_unknown = not forked_from and (live is None or live.forked_from is None)
+        if is_unknown and one.account != OF_FILES:  # of which the file's header says it
             forked_from = facts.find_origin(self.store, one.account, one.session_id)
         return facts.Description(
             of=one,

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
+from oulipoly_engine.adapters.transcript_calls import find_calls, read_calls
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.sessions.tree_lines import TreeEntry, TreeLayout
+from oulipoly_engine.core.text.columns import fit, plain
 from oulipoly_engine.core.transcripts import claude, codex
 from oulipoly_engine.core.transcripts.entry_text import chunk_kinds, passages
 from oulipoly_engine.core.transcripts.entry_tree import EntryColumns
 from oulipoly_engine.core.transcripts.entry_view import preview
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row
+from oulipoly_engine.store.sessions import facts
+from oulipoly_engine.store.sessions.sessions import list_sessions
+from oulipoly_engine.store.transcripts.entry_columns import list_kept, read_columns
+from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, find_parts
 
 _PAGE = 50  # entries read at once, a screen full
 _BATCH = 200  # where all are read
@@ -60,9 +66,10 @@ class TreeEntries(Sequence[TreeEntry]):
     def _read_page(self, places: range) -> list[TreeEntry]:
         rows = [self._columns.rows[self._layout.places[place]] for place in places]
         stored = {entry.row_id: entry for entry in self._read(rows)}
-        return [self._entry(place, stored.get(row)) for place, row in zip(places, rows, strict=True)]
+        calls = read_calls_of(stored.values())
+        return [self._entry(place, stored.get(row), calls) for place, row in zip(places, rows, strict=True)]
 
-    def _entry(self, place: int, entry: Entry | None) -> TreeEntry:
+    def _entry(self, place: int, entry: Entry | None, calls: Mapping[str, str]) -> TreeEntry:
         layout = self._layout
         entry_id = layout.ids[place]
         parent_id = layout.ids[layout.parents[place]] if layout.parents[place] >= 0 else None
@@ -75,11 +82,41 @@ class TreeEntries(Sequence[TreeEntry]):
             entry.kind,
             role_of(entry),
             entry.timestamp,
-            preview(entry.body, _PREVIEW),
+            fit(f"[{plain(calls[entry_id])}]", _PREVIEW) if entry_id in calls else preview(entry.body, _PREVIEW),
             self._labels.get(entry_id, ""),
             prefix,
             entry.is_sidechain,
         )
+
+
+def read_calls_of(entries: Iterable[Entry]) -> dict[str, str]:
+    """Return which tools were called in entries that tell only that one was, by their ids."""
+    silent: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.source_file and chunk_kinds(entry.body) == ("tool_use",) and not passages(entry.body):
+            silent.setdefault(entry.source_file, []).append(entry.entry_id)
+    return {entry_id: call for path, ids in silent.items() for entry_id, call in read_calls(path, ids).items()}
+
+
+def find_calls_with(store: Store, session: ResolvedSession, words: str) -> Iterator[str]:
+    """Yield the ids of a session's entries that have called a tool of such a name, or with such an argument."""
+    for part in find_parts(store, session.account, session.session_id) if words else ():
+        path = facts.transcript_of(store, part.account, part.session_id)
+        if path is not None:
+            yield from find_calls(path, words)
+
+
+def find_said_on(store: Store, chain_id: str, wanted: str) -> set[str]:
+    """Return the entries that were said on accounts with a name like that; a move takes along what was said before."""
+    (session,) = list_sessions(store, (chain_id,))
+    parts = dict.fromkeys((part.account, part.session_id) for part in session.parts)
+    if len({account for account, _ in parts}) == 1:
+        return set()
+    owners: dict[str, str] = {}
+    for account, session_id in parts:
+        for entry_id in read_columns(store, account, session_id).ids:
+            owners.setdefault(entry_id, account)
+    return {entry_id for entry_id, account in owners.items() if wanted in account.casefold()}
 
 
 def role_of(entry: Entry) -> str:
@@ -123,6 +160,15 @@ def choose_kept(
         main = [place for place in main if columns.rows[place] in rows]
     at_leaf = () if kept == "user" else [place for place in columns.unsaid if columns.ids[place] == leaf]
     return sorted((*main, *at_leaf)) if at_leaf else main
+
+
+def read_kept(
+    store: Store, places: Iterable[tuple[str, str]], kept: str, known: dict[str, Sequence[int]]
+) -> Sequence[int]:
+    """Return the rows that a filter by kinds keeps. places: accounts and sessions. known: of filters read before."""
+    if kept not in known:
+        known[kept] = [row for place in places for row in list_kept(store, *place, kept)]
+    return known[kept]
 
 
 def read_all(store: Store, rows: Sequence[int]) -> Iterable[Entry]:

@@ -14,13 +14,13 @@ import msgspec
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.entries import Stretch, entry_of, find_stretches
-from oulipoly_engine.core.live.sessions import Branch
+from oulipoly_engine.core.live.sessions import Branch, Past
 from oulipoly_engine.core.transcripts.turn_script import EntryLine, hang_lines
-from oulipoly_engine.records import Record, prepare
+from oulipoly_engine.records import Record, prepare, replace
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import Query, fn
-from oulipoly_engine.store.live import live_events
+from oulipoly_engine.store.live import live_events, live_sessions, pasts
 from oulipoly_engine.store.models.live import LiveEventRow, LiveSessionRow
 from oulipoly_engine.store.sessions import chains, leaves
 from oulipoly_engine.store.transcripts import entries, takeovers
@@ -45,7 +45,8 @@ def enter(store: Store, session_id: str) -> int:
         if not rows:
             return 0
         session = _Session(*rows[0])
-        branches = _read_opening(session.opening).branches
+        opening = _read_opening(session.opening)
+        branches = opening.branches
         if session.native_id in {branch.native_id for branch in branches}:
             return 0  # what is said from there on belongs to a session whose id its CLI has not told yet
         stretches: Sequence[Stretch] = (Stretch(session.native_id),)
@@ -71,6 +72,13 @@ def enter(store: Store, session_id: str) -> int:
                 store, {session.account, owners[native_id]}, native_id, live_events.restore_entries
             )
             leaves.move_to_end(store, owners[native_id], (native_id,))
+        if ends and not opening.is_recorded:
+            chains.claim(store, owners[session.native_id], session.native_id, session_id)
+        past = opening.past
+        if ends and past is not None and (past.entries or past.labels):
+            pasts.write(store, owners[session.native_id], session.native_id, past, session.created_at)
+            left = replace(past, entries=(), labels={})
+            live_sessions.change_opening(store, session_id, from_text(session.updated_at), past=left)
         store.run(_note_entered(session_id))
     return max(0, new)
 
@@ -98,6 +106,7 @@ class _Opening(Record):
 
     branches: tuple[Branch, ...] = ()
     is_recorded: bool = False
+    past: Past | None = None
 
 
 def _read_opening(opening: str) -> _Opening:

@@ -150,6 +150,31 @@ def change_native_id(store: Store, account: str, former_id: str, native_id: str)
     store.run(row.update({row.session_id: native_id}).where(mine))
 
 
+@compile_query
+def _scanned_chain_of(account: Parameter, native_id: Parameter, session_id: Parameter) -> Query:
+    row = SegmentRow
+    other = row.alias()
+    is_alone = ~fn.EXISTS(other.select(other.id).where(other.chain_id == row.chain_id, other.id != row.id))
+    is_live = row.chain_id.in_(LiveSessionRow.select(LiveSessionRow.session_id))
+    is_taken = fn.EXISTS(ChainRow.select(ChainRow.chain_id).where(ChainRow.chain_id == session_id))
+    mine = (row.provider_name == account) & (row.session_id == native_id) & (row.transition_reason == "imported")
+    return row.select(row.chain_id, row.started_at).where(mine & is_alone & ~is_live & ~is_taken).limit(1)
+
+
+def claim(store: Store, account: str, native_id: str, session_id: str) -> None:
+    """Have the chain that a scan has made of a live session's own go by the id of that: it was sooner than its host.
+
+    Runs inside the caller's write transaction.
+    """
+    rows = store.rows(_scanned_chain_of(account, native_id, session_id))
+    if rows:
+        from oulipoly_engine.store.sessions import split  # noqa: PLC0415 - a scan is hardly ever sooner
+
+        chain_id, started_at = rows[0]
+        store.run(_NEW_CHAIN(session_id, started_at, started_at, UNKNOWN_MODEL))
+        split.join(store, session_id, chain_id, started_at)
+
+
 def begin_part(store: Store, account: str, native_id: str, branch: Branch) -> None:
     """Have a session go on in another one of its CLI where a person went back; nothing where that is known.
 

@@ -38,15 +38,16 @@ class LiveOrigin(Record):
     workspace: str
     title: str | None
     cli_model: str | None
-    forked_from: str | None  # the CLI's own id of the session that it is a fork of
+    forked_from: str | None  # the CLI's own id of the session that it is a fork of; "": of none; None: nobody knows
 
 
 @compile_query
 def _select_origin(native_id: Parameter, account: Parameter) -> Query:
     row, source = LiveSessionRow, LiveSessionRow.alias()
     former = source.select(source.native_id).where(source.session_id == row.forked_from)
+    origin = Case(None, [(row.forked_from.is_null(), "")], former)
     mine = (row.native_id == native_id) & (fn.COALESCE(row.account, row.runtime_id) == account)
-    columns = row.workspace, row.title, row.opening, former
+    columns = row.workspace, row.title, row.opening, origin
     return row.select(*columns).where(mine).order_by(row.updated_at.desc()).limit(1)
 
 
@@ -56,6 +57,8 @@ def find_origin(store: Store, account: str, native_id: str) -> LiveOrigin | None
     if not rows:
         return None
     workspace, title, opening, forked_from = rows[0]
+    if not forked_from and _read_option(opening, "is_recorded") is True:
+        forked_from = None
     return LiveOrigin(workspace, title or None, _read_model(opening), forked_from)
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from oulipoly_engine.core.transcripts import entry_tree
 from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, to_columns
-from oulipoly_engine.core.transcripts.turn_script import CHANGES, LIVE_IDS, NO_PARENT, SAID
+from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, NO_PARENT, OWN_KINDS, SAID
 from oulipoly_engine.records import prepare
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions.forks import ForkedSession, read_history
@@ -23,7 +23,7 @@ _COLUMNS = (
     "SELECT json_group_array(id), json_group_array(turn_id), json_group_array(parent_turn_id),"
     " json_group_array(json_array(id, file)) FILTER (WHERE is_sidechain = 1),"
     " json_group_array(id) FILTER (WHERE kind NOT IN ({said})),"
-    " COALESCE(MAX(kind IN ({changes}) AND turn_id LIKE '{live}%'), 0) FROM ("
+    " COALESCE(MAX(kind IN ({own}) AND turn_id LIKE '{live}%'), 0) FROM ("
     "SELECT id, turn_id, parent_turn_id, is_sidechain, kind, CASE is_sidechain WHEN 1 THEN source_file END AS file"
     " FROM session_turns WHERE session_id = ? AND provider_name = ? ORDER BY timestamp {order}, id {order} LIMIT ?)"
 )
@@ -49,7 +49,7 @@ _CONDITIONS = {
     "words of JSON": "body LIKE ? AND " + _HAS.format("json_extract(value, '$.text') LIKE ?"),
 }
 _SAID = ", ".join(f"'{kind}'" for kind in sorted(SAID))
-_CHANGES = ", ".join(f"'{kind}'" for kind in sorted(CHANGES))
+_OWN = ", ".join(f"'{kind}'" for kind in sorted(OWN_KINDS))
 BEHIND_ALL = "~"  # as a time
 _MAIN = "FROM session_turns AS t WHERE t.session_id = ? AND t.provider_name = ? AND t.is_sidechain = 0"
 _IS_IN = "EXISTS (SELECT 1 FROM session_turns AS o WHERE o.provider_name = ? AND o.session_id = ? AND o.turn_id = {})"
@@ -71,9 +71,9 @@ def read_columns(store: Store, account: str, session_id: str, last: int = -1) ->
     if len(parts) > 1 or read_history(store, parts[0].account, parts[0].session_id):
         return to_columns(read_links(store, parts))
     order = "ASC" if last < 0 else "DESC"  # forwards it takes a fifth less
-    sql = _COLUMNS.format(order=order, said=_SAID, changes=_CHANGES, live=LIVE_IDS)
-    *lists, has_changes = store.rows(sql, (session_id, account, last))[0]
-    if has_changes:  # whose places their times tell
+    sql = _COLUMNS.format(order=order, said=_SAID, own=_OWN, live=LIVE_IDS)
+    *lists, has_own = store.rows(sql, (session_id, account, last))[0]
+    if has_own:  # whose places their times tell
         return to_columns(read_links(store, parts))
     rows, ids, parents, sides, unsaid = (_DECODER.decode(values)[:: 1 if last < 0 else -1] for values in lists)
     is_marked = bool(sides or unsaid)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from oulipoly_engine.core.transcripts.entry_tree import EntryLink, place_changes
+from oulipoly_engine.core.transcripts.entry_tree import EntryLink, place_own
 from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, MESSAGE, kind_of
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
@@ -232,8 +232,13 @@ def read_links(store: Store, parts: Sequence[_Part]) -> tuple[EntryLink, ...]:
                     link = replace(link, parent_entry_id=begins_behind)
                 begins_behind = None
             links_of_part.append(link)
-        placed |= {link.entry_id: link for link in place_changes(links_of_part, placed.keys())}
-    links_in_order = [*placed.values()]
+        if placed and part is parts[0]:  # a fork by reference: entries of ours may belong between those before it
+            links_of_part = _sort([*placed.values(), *links_of_part])
+        placed |= {link.entry_id: link for link in place_own(links_of_part, placed.keys())}
     if len(parts) > 1 or history:
-        links_in_order.sort(key=lambda link: (link.timestamp, link.row_id))
-    return tuple(links_in_order)
+        return tuple(_sort([*placed.values()]))
+    return tuple(placed.values())
+
+
+def _sort(links_of_parts: list[EntryLink]) -> list[EntryLink]:
+    return sorted(links_of_parts, key=lambda link: (link.timestamp, link.row_id))

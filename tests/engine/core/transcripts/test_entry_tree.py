@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.transcripts.entry_tree import EntryLink, LineKind, build, parent_ids, place_changes
+from oulipoly_engine.core.transcripts.entry_tree import EntryLink, LineKind, build, parent_ids, place_own
 
 
 def link(number, parent=None, side=False, source="main.jsonl"):
@@ -89,7 +89,7 @@ def change(number, parent=None):
 
 def test_a_change_stands_between_what_was_said_before_and_after_it_and_the_second_branch_does_not_follow_on_it():
     links = [link(1), link(2, 1), change(3), change(4), link(5, 2), link(6, 2), change(7, "t1"), link(8, 1)]
-    parents = parent_ids(place_changes(links))
+    parents = parent_ids(place_own(links))
 
     assert ("t2", "live/s/3", "live/s/4", "t2") == tuple(parents[x] for x in ("live/s/3", "live/s/4", "t5", "t6"))
     assert ("t1", "live/s/7") == (parents["live/s/7"], parents["t8"])
@@ -99,14 +99,14 @@ def test_a_change_stands_between_what_was_said_before_and_after_it_and_the_secon
 def test_without_its_changes_a_tree_is_as_it_was(drawn):
     links = []
     for number, (is_change, back, is_placed) in enumerate(drawn, 1):
-        said = [each.entry_id for each in links if not each.is_change]
+        said = [each.entry_id for each in links if not each.is_own]
         parent = said[back % len(said)] if said else None
         made = change(number, parent if is_placed else None) if is_change else link(number)
         links.append(made if is_change else EntryLink(number, made.entry_id, parent or "", False, made.timestamp))
-    parents = parent_ids(place_changes(links))
+    parents = parent_ids(place_own(links))
     for each in links:
         above = parents.get(each.entry_id, "")
-        while above.startswith("live/") and not each.is_change:
+        while above.startswith("live/") and not each.is_own:
             above = parents.get(above, "")
 
-        assert each.is_change or above == each.parent_entry_id
+        assert each.is_own or above == each.parent_entry_id

@@ -10,13 +10,16 @@ import pytest
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageSpec, StorageType
+from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.sessions import Sort, cli_kind, purge_at
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.search import catch_up, search
 from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, read_entry_tree
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.service.transcripts.ingest import Ingester
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.sessions import chains, notes
 from oulipoly_engine.store.sessions.sessions import list_sessions
 from oulipoly_engine.store.transcripts.entry_pages import EntryPages
@@ -404,6 +407,19 @@ def test_a_fork_stays_one_when_both_go_on(bench):
     bench.scan()
 
     assert {"1": None, "2": SESSION.format(1)} == forks(bench)
+
+
+def test_of_live_forks_it_is_known_what_they_were_forked_from(bench):
+    source = bench.write("one", 1, "Mend the clock", "Done")
+    for number in (2, 3):
+        copy_as_fork(bench, source, number, f"Mend it in way {number}")
+    for number, origin in ((1, None), (2, "s1"), (3, "s1")):
+        live = LiveSession(f"s{number}", "/w", "one", "claude", "m", NOW, NOW, "one", SESSION.format(number))
+        live_sessions.insert(bench.store, replace(live, forked_from=origin, title=f"live {number}"))
+    bench.scan()
+
+    assert {"1": None, "2": SESSION.format(1), "3": SESSION.format(1)} == forks(bench)
+    assert {"Mend the clock", "live 2", "live 3"} == {row.session.title for row in bench.listed()}
 
 
 def test_a_codex_rollout_names_what_it_was_forked_from(bench):

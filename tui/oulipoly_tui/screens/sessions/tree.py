@@ -325,6 +325,9 @@ class TreeScreen(ActingScreen):
             self.rows.go_to(at or "")
             if self._tree.is_part:
                 self._look_again(None)
+            elif not self._tree.kept_rows:
+                prepare = partial(self._engine.sessions.branches.prepare_filters, self._tree)
+                self._app.work("tree filters", prepare)
         self._app.show_keys()
 
     def _show_look(self, look: TreeLook) -> None:
