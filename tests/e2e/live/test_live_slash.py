@@ -32,7 +32,8 @@ def test_a_line_is_a_command_where_that_is_asked_for_and_a_message_everywhere_el
     assert session in ask("/status")["lines"][0]
     assert [live.live.turns(session)[0].reply] == ask("/copy")["lines"]
     assert ["no message waits"] == ask("/queue")["lines"]
-    assert {"/greet      greets", "/keyless"} <= {*run("/help", "--commands").stdout.decode().splitlines()}
+    assert ["there are none"] == ask("/extensions")["lines"]
+    assert {"/greet       greets", "/keyless"} <= {*run("/help", "--commands").stdout.decode().splitlines()}
     assert b"it is called red roof\n" == run("/name red roof", "--commands").stdout
     assert ["red roof"] == ask("/name")["lines"]
     assert ["later turns are done by gpt-5.4"] == ask("/model gpt-5.4")["lines"]

@@ -95,7 +95,7 @@ def test_our_commands_are_offered_first_each_name_once_and_a_name_that_is_taken_
     assert every["name"].endswith(": /name TEXT")
 
 
-OF_THIS_COMPUTER = {"resume", "import", "copy", "export", "close", "settings", "quit"}
+OF_THIS_COMPUTER = {"extensions", "resume", "import", "copy", "export", "close", "settings", "quit"}
 LOOKS = {"help", "load", "session", "tools", "tree", "compare"}
 
 

@@ -159,6 +159,16 @@ class SlashCommands:
             )
         )
 
+    def _tell_extensions(self, _: _Asked) -> Outcome:
+        from oulipoly_engine.core.extensions.installed import find_state
+
+        rows = []
+        for installed, standing in self._home.extensions.survey():
+            commands = (f"/{installed.name}:{command.name}" for command in installed.manifest.commands)
+            state = find_state(installed, standing)
+            rows.append(plain(f"{installed.name}  {state}  {' '.join(commands)}".rstrip()))
+        return Outcome((*rows, "`agents ext enable NAME` and `ext disable` change it") if rows else ("there are none",))
+
     def _choose_model(self, asked: _Asked) -> Outcome:
         session = asked.session
         if not asked.word:
@@ -305,6 +315,7 @@ _FUNCTIONS: Mapping[str, Callable[[SlashCommands, _Asked], Outcome]] = {  # by t
     "ext run": SlashCommands._run_extension,
     "settings": SlashCommands._tell_settings,
     "session tools": SlashCommands._tell_tools,
+    "ext list": SlashCommands._tell_extensions,
     "session model": SlashCommands._choose_model,
     "session provider": SlashCommands._choose_provider,
     "session new": SlashCommands._begin,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import uuid
 from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
@@ -55,12 +58,18 @@ def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: 
     folder: where a copy is kept, for what only the file itself holds.
     Raises RequestRefused for a file without a session, and as `session_files.read`.
     """
-    with session_files.open_twice(path, longest_line) as (source, read_again):
+    own_id = _make_id(path)
+    with session_files.open_twice(path, longest_line, own_id) as (source, read_again):
         file = read_file(read_again(), outline)
         header = file.header
-        if not file.is_usable or not header.id or not file.entries:
+        if file.is_nameless:
+            header = replace(header, id=own_id)
+        if not (file.is_usable or file.is_nameless) or not header.id or not file.entries:
             why = "; ".join(problem.sentence for problem in file.problems[:3]) or "it holds no entry"
-            raise RequestRefused(f"{path} is not a session file: {why}; nothing was imported")
+            raise RequestRefused(
+                f"{path} is not a session file: {why}; nothing was imported. The first line of one is such as "
+                '{"type":"session","version":3,"id":"…"}, and each further line an entry'
+            )
         tree = build(file.entries)
         make_folder(folder)
         source.seek(0)  # first: what stands in the state file can be written out again
@@ -92,6 +101,14 @@ def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: 
             notes.rename(store, chain_id, tree.name(), now)
     problems = tuple(problem.sentence for problem in file.problems)
     return Imported(chain_id, header.id, header.version, len(file.entries), new, leaf or None, problems)
+
+
+def _make_id(path: Path) -> str:
+    """Return the id of a session whose file tells none: its name, which tells of nothing else than a UUID."""
+    with suppress(ValueError):
+        return str(uuid.UUID(path.stem))
+    own = sha256(os.fsencode(path.resolve())).hexdigest()[:8]
+    return f"{re.sub(r'[^A-Za-z0-9_.]+', '-', path.stem)[:60].strip('-.')}-{own}".lstrip("-")
 
 
 def outline(entry: SessionEntry) -> SessionEntry:
@@ -219,7 +236,7 @@ def _read_all(
     header = Header(session_id, CURRENT, begun_at, session.workspace or "")
     copy = _copy_of(folder, session_id)
     if account == OF_FILES and copy.exists():
-        file = session_files.read(copy, longest_line)
+        file = session_files.read(copy, longest_line, session_id)
         header = file.header
         of_file = {entry.id: entry for entry in file.entries}
         of_session = [of_file.get(entry.id, entry) for entry in of_session]

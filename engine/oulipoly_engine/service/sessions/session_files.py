@@ -33,20 +33,25 @@ from oulipoly_engine.service.sessions.journal import drop_files, translate_error
 _PIECE = 1 << 20  # bytes
 
 
-def read(path: Path, longest: int) -> SessionFile:
+def read(path: Path, longest: int, session_id: str = "") -> SessionFile:
     """Return what a session file holds, old versions as version 2 has it; nothing is written.
 
-    longest: bytes of a line. Of a file without a usable header the entries are left out.
+    longest: bytes of a line. session_id: of a file whose lines tell none; empty: its name. Of a file without a usable
+    header the entries are left out, unless it lacks but an id and is given one here.
     Raises StorageUnsupported for a newer version, and OSError as `open_transcript`.
     """
     with open_transcript(path) as file, _naming(path):
-        content = read_file(_reader(path, file, longest))
+        content = read_file(_reader(path, file, longest, session_id))
+    if session_id and content.is_nameless:
+        return replace(content, header=replace(content.header, id=session_id))
     return content if content.is_usable else replace(content, entries=())
 
 
 @contextmanager
-def open_twice(path: Path, longest: int) -> Iterator[tuple[BinaryIO, Callable[[], SessionFileReader]]]:
-    """Lend a session file, and what begins to read it from its start. longest: bytes of a line.
+def open_twice(
+    path: Path, longest: int, session_id: str = ""
+) -> Iterator[tuple[BinaryIO, Callable[[], SessionFileReader]]]:
+    """Lend a session file, and what begins to read it from its start. Arguments as of `read`.
 
     Raises StorageUnsupported for a newer version, and OSError as `open_transcript`.
     """
@@ -54,7 +59,7 @@ def open_twice(path: Path, longest: int) -> Iterator[tuple[BinaryIO, Callable[[]
 
         def read_again() -> SessionFileReader:
             file.seek(0)
-            return _reader(path, file, longest)
+            return _reader(path, file, longest, session_id)
 
         yield file, read_again
 
@@ -159,9 +164,9 @@ def _append(path: Path, lines: bytes) -> None:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
-def _reader(path: Path, file: BinaryIO, longest: int) -> SessionFileReader:
+def _reader(path: Path, file: BinaryIO, longest: int, session_id: str = "") -> SessionFileReader:
     modified_at = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
-    return SessionFileReader(lines_of(file, longest), path.stem, to_text(modified_at))
+    return SessionFileReader(lines_of(file, longest), session_id or path.stem, to_text(modified_at))
 
 
 def _is_usable_to_the_end(reader: SessionFileReader) -> bool:

@@ -42,7 +42,7 @@ def store(tmp_path):
 def test_real_files_of_pi_keep_tree_leaf_and_labels_and_go_out_as_they_came(store, tmp_path):
     asked = 0
     for path in FILES:
-        if path.stem in ("long", "linear_header_without_id", "compacted_header_without_id"):
+        if path.stem == "long":
             continue
         told = json.loads(path.with_suffix(".json").read_text())
         done = import_file(store, path, tmp_path / "copies", LONGEST, NOW)
@@ -133,9 +133,29 @@ def test_damaged_files_come_in_with_all_that_can_be_read_or_are_refused_by_line(
             assert done.leaf == leaves.find_leaf(store, OF_FILES, done.session_id)
             assert before == path.read_bytes()
 
-    assert {"empty", "header_second_line", "header_without_id", "idless_v1", "version_4"} == {*refused}
+    assert {"empty", "header_second_line", "version_4"} == {*refused}
     assert all(f"{name}.jsonl" in message for name, message in refused.items())
-    assert all("line 1" in refused[name] for name in ("header_second_line", "header_without_id", "idless_v1"))
+    assert "line 1" in refused["header_second_line"]
+
+
+@pytest.mark.parametrize("header", ["", '{"type":"session","version":1}\n'], ids=["version 0", "without an id"])
+def test_two_files_of_one_name_that_tell_no_id_are_two_sessions(store, tmp_path, header):
+    done = {}
+    for folder, text in (("a", "one"), ("b", "two")):
+        path = tmp_path / folder / "talk of mine.jsonl"
+        path.parent.mkdir()
+        path.write_text(f'{header}{{"type":"message","message":{{"role":"user","content":"{text}"}}}}\n')
+        done[text] = [import_file(store, path, tmp_path / "copies", LONGEST, NOW) for _ in range(2)]
+
+    assert [[1, 0], [1, 0]] == [[each.new_entries for each in twice] for twice in done.values()]
+    assert 2 == len({twice[0].session_id for twice in done.values()})
+    for text, (first, _) in done.items():
+        (session,) = list_sessions(store, (first.chain_id,))
+        written = b"".join(write_file(store, session, tmp_path / "copies", LONGEST, 2))
+        assert (first.session_id, text) == (
+            json.loads(written.split(b"\n")[0])["id"],
+            json.loads(written.split(b"\n")[1])["message"]["content"],
+        )
 
 
 def parse(line):

@@ -42,6 +42,7 @@ SLASHES = (
     Slash("provider", "session provider", ("account", "runtime")),
     Slash("session", "session status", ("status",)),
     Slash("tools", "session tools"),
+    Slash("extensions", "ext list"),
     Slash("new", "session new"),
     Slash("resume", "turn resume"),
     Slash("fork", "session fork"),

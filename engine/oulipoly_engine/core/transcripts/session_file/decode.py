@@ -43,6 +43,7 @@ class SessionFile(Record):
     problems: tuple[LineError, ...]  # the first 1000
     problem_count: int
     is_usable: bool  # False: the file has no usable header, and is never to be written
+    is_nameless: bool = False  # all that its header lacks is an id
 
 
 class SessionFileReader:
@@ -51,11 +52,12 @@ class SessionFileReader:
     def __init__(self, raw_lines: Iterable[bytes | LongLine], session_id: str = "", modified_at: str = "") -> None:
         """Read up to the first object. Raises StorageUnsupported for a newer version.
 
-        raw_lines: as `scan` takes them. session_id: of a file without a header. modified_at: the instant of entries
-        that tell none, in the one fixed form.
+        raw_lines: as `scan` takes them. session_id: of a file whose lines tell none. modified_at: the instant of
+        entries that tell none, in the one fixed form.
         """
         self.header = Header(session_id, CURRENT)
         self.is_usable = True
+        self.is_nameless = False
         self.problems: list[LineError] = []
         self.problem_count = 0
         self._session_id = session_id
@@ -89,6 +91,7 @@ class SessionFileReader:
                 self._note(number, "the header is not the first line")
                 self._read_header(record, number)
                 self.is_usable = False
+                self.is_nameless = False
 
     def _watch_ends(self, raw_lines: Iterable[bytes | LongLine]) -> Iterator[bytes | LongLine]:
         for raw in raw_lines:
@@ -135,6 +138,7 @@ class SessionFileReader:
         if not header_id:
             self._note(number, "the header has no id")
         self.is_usable = bool(header_id) and version is not None
+        self.is_nameless = not header_id and version is not None
         self._session_id = header_id or self._session_id
         known = ("type", "version", "id", "created_at", "timestamp", "cwd", "parent_session", "parentSession")
         self.header = Header(
@@ -189,7 +193,9 @@ def read_file(
 ) -> SessionFile:
     """Return all that a reader has to tell, from where it stands to its end. outline: what is kept of each entry."""
     entries = tuple(map(outline, reader))
-    return SessionFile(reader.header, entries, tuple(reader.problems), reader.problem_count, reader.is_usable)
+    return SessionFile(
+        reader.header, entries, tuple(reader.problems), reader.problem_count, reader.is_usable, reader.is_nameless
+    )
 
 
 def _build(record: dict[str, Any], entry_id: str, number: int, modified_at: str) -> SessionEntry:
