@@ -57,7 +57,8 @@ def effective(paths: Paths, models_dir: Path | None = None, agents_dir: Path | N
         "agents": {loaded.value.name: _agent(loaded.value) for loaded in agents if loaded.value is not None},
         "runtimes": {entry.key: _runtime(entry) for entry in runtimes.value if not entry.is_broken},
         "sessions": {name: _scripts(paths, name, entry) for name, entry in sessions.value.items()},
-        "problems": [mask.text(problem.text) for loaded in everything for problem in loaded.problems],
+        # What is wrong with a layer comes with each file that it stands above.
+        "problems": list(dict.fromkeys(mask.text(each.text) for loaded in everything for each in loaded.problems)),
     }
 
 

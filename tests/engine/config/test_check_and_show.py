@@ -8,7 +8,7 @@ import pytest
 
 from oulipoly_engine.config.check import check
 from oulipoly_engine.config.show import as_text, effective
-from oulipoly_engine.paths import Paths
+from oulipoly_engine.paths import Above, Paths
 
 FILES = {
     "providers.toml": '[claude]\ncommand = "claude"\n[wrapped]\ncommand = "env"\nargs = ["-u", "X", "claude9", "-p"]\n'
@@ -154,3 +154,10 @@ def test_loading_the_loader_brings_no_heavy_library():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert "[]\n" == done.stdout
+
+
+def test_what_is_wrong_with_a_layer_is_shown_once(tmp_path):
+    above = Above(environment={"OXI_STREAM": "maybe"})
+    paths = Paths(config=tmp_path, data=tmp_path, home=tmp_path, above=above)
+
+    assert 1 == len(effective(paths)["problems"])

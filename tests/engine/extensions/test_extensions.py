@@ -217,6 +217,17 @@ def test_importing_it_changes_nothing_of_what_was_allowed(extending):
     assert before == extending.status("split").installed.digest
 
 
+def test_one_that_comes_later_with_the_name_of_another_takes_nothing_from_it(extending):
+    extending.write("good", "def before_fork(self): raise Refused('no')", hooks=FORK)
+    extending.allow("good")
+    place = extending.write("aaa", "def before_fork(self): pass", hooks=FORK)
+    (place / "extension.toml").write_text((place / "extension.toml").read_text().replace('"aaa"', '"good"'))
+
+    with pytest.raises(ExtensionRefused, match="'good' refuses it"):
+        extending.guard()
+    assert "pending" == extending.status("user-good").state
+
+
 def test_two_of_one_name_are_both_usable(extending, tmp_path):
     extending.write("same", "def before_fork(self): pass", hooks=FORK, commands=["go"])
     other = extending.write(
@@ -325,6 +336,7 @@ def test_a_broken_manifest_is_named_and_costs_the_others_nothing(extending, text
     broken = extending.status("a")
     assert "failed" == broken.state
     assert "extension.toml" in broken.reason
+    assert "String should" not in broken.reason
     with pytest.raises(ExtensionRefused, match="'keeper'"):
         extending.guard()
 

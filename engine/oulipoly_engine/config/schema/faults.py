@@ -59,6 +59,8 @@ def _fault(table: type[Table], at: KeyPath, details: ErrorDetails) -> Fault:
             return _unknown_key(_owner(table, place), path, Level.ERROR)
         case "float_type" if isinstance(value, int) and not isinstance(value, bool):  # too long for a float
             return _out_of_bounds(path, value, "should be a finite number")
+        case "string_pattern_mismatch":
+            return _of_other_form(table, place, path, value)
         case kind if kind in _WANTED:
             wanted = _WANTED[kind]
             is_word = kind == "list_type" and isinstance(value, str) and _WORD.fullmatch(value)
@@ -76,6 +78,15 @@ def _not_one_of(path: KeyPath, value: object, choices: list[str]) -> Fault:
 
 def _out_of_bounds(path: KeyPath, value: object, wanted: str) -> Fault:
     return Fault(path, f"{describe_value(value)} is wrong: it {wanted}", "correct the value")
+
+
+def _of_other_form(table: type[Table], place: KeyPath, path: KeyPath, value: object) -> Fault:
+    names = [part for part in place if isinstance(part, str)]
+    field = _owner(table, tuple(names)).model_fields.get(names[-1]) if names else None
+    form = "" if field is None else f": {field.description}"
+    return Fault(
+        path, f"{describe_value(value)} does not have the form that it must have{form}".rstrip("."), "correct it"
+    )
 
 
 def _place(details: ErrorDetails) -> KeyPath:

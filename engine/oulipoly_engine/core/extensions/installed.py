@@ -1,13 +1,15 @@
 """Extensions as they lie on this computer: where from, under which name, and what each needs a person's word for. Pure.
 
-Two of one name are both usable: the first keeps it, the other is called `<source>-<name>`. Commands and tools of one
-name likewise: the short one is the first extension's by name, `<extension>:<name>` means each.
+Two of one name are both usable: the first keeps it, the other is called `<source>-<name>`. Within a source that is the
+one whose folder or file has the name too, so that one that comes later takes no other's grants. Commands and tools of
+one name likewise: the short one is the first extension's by name, `<extension>:<name>` means each.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 from typing import Literal
 
 from oulipoly_engine.core.extensions.manifest import Manifest, Permission, Tier
@@ -95,7 +97,11 @@ def settle_names(extensions: Iterable[Installed]) -> tuple[Installed, ...]:
     """Return extensions by name, each under a name of its own."""
     taken: set[str] = set()
     settled = []
-    for extension in sorted(extensions, key=lambda each: ORDER.index(each.source)):
+
+    def place(extension: Installed) -> tuple[int, bool]:
+        return ORDER.index(extension.source), PurePath(extension.place).stem != extension.manifest.name
+
+    for extension in sorted(extensions, key=place):
         name = extension.manifest.name
         number = 1
         while name in taken:
