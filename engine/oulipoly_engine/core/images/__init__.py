@@ -1,0 +1,1 @@
+"""Agents as files and as OCI images."""
