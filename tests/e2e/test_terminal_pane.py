@@ -15,7 +15,7 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.process import tmux
+from oulipoly_engine.process import user_programs
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_tui.single.bare_terminal import BareTerminal
@@ -198,7 +198,7 @@ async def test_pane_tells_of_a_chord_that_the_tmux_around_takes_and_another_leav
     app = BareTerminal(HostFiles(paths.runtime, only(paths).id).socket, only(paths))
     with monkeypatch.context() as inside:
         inside.setenv("TMUX", "/nowhere,1,0")
-        inside.setattr(tmux, "prefixes", lambda _: ("C-]",))
+        inside.setattr(user_programs, "tmux_prefixes", lambda _: ("C-]",))
         async with app.run_test(size=(140, 30)) as pilot:
             deadline = time.monotonic() + PATIENCE_S
             while "may never come here" not in str(app.query_one("#line").visual) and time.monotonic() < deadline:

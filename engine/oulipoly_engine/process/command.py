@@ -7,9 +7,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from oulipoly_engine.records import Record
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.boxes.box import Box
 
 
 class Command(Record):
@@ -24,6 +27,7 @@ class Command(Record):
     is_configured: bool = True  # by an account; false: the user has typed it
     named_in: str = "`command` in providers.toml"  # where its name stands, if it is configured
     ends_with_us: bool = False  # its group is stopped even if we are killed; it has no stdin then
+    box: Box | None = None  # what it reaches; None: all that we reach
 
 
 class ProcessResult(Record):

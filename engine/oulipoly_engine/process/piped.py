@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 from collections.abc import Sequence
 
-from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.process.command import Command
-from oulipoly_engine.process.run import spawn_problem
+from oulipoly_engine.process.spawn import spawn
 from oulipoly_engine.process.stop import TERM_LADDER, GroupWatch, group_lives, stop
 
 _CHUNK = 256 << 10
@@ -21,19 +19,7 @@ class PipedProcess:
 
     def __init__(self, command: Command) -> None:
         """Start it. Raises SpawnFailed."""
-        try:
-            self._process = subprocess.Popen(  # noqa: S603 - the command is the user's own configuration
-                command.argv,
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=command.cwd,
-                env=dict(command.env),
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            raise SpawnFailed(spawn_problem(command, error)) from error
+        self._process = spawn(command)
         self.pid = self._process.pid
         streams = self._process.stdin, self._process.stdout, self._process.stderr
         self.stdin, self.stdout, self.stderr = (-1 if one is None else one.fileno() for one in streams)

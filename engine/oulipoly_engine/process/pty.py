@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.process.command import Command
-from oulipoly_engine.process.run import spawn_problem
+from oulipoly_engine.process.spawn import spawn_problem
 from oulipoly_engine.process.stop import group_lives
 
 if TYPE_CHECKING:

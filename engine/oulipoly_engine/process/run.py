@@ -18,6 +18,7 @@ from typing import IO
 from oulipoly_engine.errors import Interrupted, SpawnFailed
 from oulipoly_engine.process.command import Command, ProcessResult, Sink, describe_exit, watched
 from oulipoly_engine.process.signals import Guard, interruptible
+from oulipoly_engine.process.spawn import DEVNULL, PIPE, boxed_words, spawn, spawn_problem
 from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop, stopped_with_us
 from oulipoly_engine.stopping import is_asked
 
@@ -65,7 +66,7 @@ def run(command: Command, sink: Sink, started: Callable[[int], None] | None = No
 def _run(command: Command, sink: Sink, started: Callable[[int], None] | None) -> ProcessResult:
     started_at = time.monotonic()
     with interruptible() as guard, _words_and_stdin(command) as (words, stdin):
-        process = _spawn(command, words, stdin)
+        process = spawn(command, words, stdin=stdin, pipe_bytes=_PIPE_SIZE)
         flow = _Flow(process, command, sink, guard)
         reason: str | None = None
         try:
@@ -102,57 +103,14 @@ def _run(command: Command, sink: Sink, started: Callable[[int], None] | None) ->
 @contextlib.contextmanager
 def _words_and_stdin(command: Command) -> Iterator[tuple[tuple[str, ...], int]]:
     if not command.ends_with_us:
-        yield command.argv, subprocess.DEVNULL if command.stdin is None else subprocess.PIPE
+        yield boxed_words(command), DEVNULL if command.stdin is None else PIPE
         return
     with contextlib.ExitStack() as stack:
         try:
-            started = stack.enter_context(stopped_with_us(command.argv))
+            started = stack.enter_context(stopped_with_us(boxed_words(command)))
         except OSError as error:
             raise SpawnFailed(spawn_problem(command, error)) from error
         yield started
-
-
-def _spawn(command: Command, words: tuple[str, ...], stdin: int) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(  # noqa: S603 - the command is the user's own configuration
-            words,
-            bufsize=0,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=command.cwd,
-            env=dict(command.env),
-            start_new_session=True,
-            pipesize=_PIPE_SIZE,
-        )
-    except (OSError, ValueError) as error:
-        raise SpawnFailed(spawn_problem(command, error)) from error
-
-
-def spawn_problem(command: Command, error: Exception) -> str:
-    """Say in one sentence why a command did not start, and what to do; a secret inside its name is redacted."""
-    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, only a failed start needs it
-
-    return redact(_describe_problem(command, error))
-
-
-def _describe_problem(command: Command, error: Exception) -> str:
-    name = command.argv[0]
-    if isinstance(error, FileNotFoundError):
-        if command.cwd is not None and not command.cwd.is_dir():
-            return f"the working directory {command.cwd} does not exist"
-        place = command.named_in if command.is_configured else "its name"
-        return f"the command {name!r} was not found: install it, or correct {place}"
-    if isinstance(error, NotADirectoryError):
-        return f"the working directory {command.cwd} is not a directory"
-    if isinstance(error, PermissionError):
-        return f"the command {name!r} may not be executed: check its rights (chmod +x)"
-    if isinstance(error, OSError) and "too long" in (error.strerror or ""):
-        remedy = 'use prompt_mode = "stdin"' if command.is_configured else "give fewer"
-        return f"the arguments of {name!r} are too long for this system: {remedy}"
-    if isinstance(error, OSError) and "format" in (error.strerror or "").lower():
-        return f"the command {name!r} is not a program this system can run (missing #! line?)"
-    return f"the command {name!r} could not be started: {error}"
 
 
 class _Flow:

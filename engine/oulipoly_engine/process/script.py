@@ -10,11 +10,17 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from oulipoly_engine.process.command import describe_exit, watched
+from oulipoly_engine.errors import SpawnFailed
+from oulipoly_engine.process.command import Command, describe_exit, watched
+from oulipoly_engine.process.spawn import DEVNULL, boxed_words, spawn
 from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop, stopped_with_us
 from oulipoly_engine.records import Record
 from oulipoly_engine.stopping import is_asked
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.boxes.box import Box
 
 EXEC = 'exec "$@"'  # the line that runs its arguments, read by no shell
 _OUTPUT_LIMIT = 4 << 20  # bytes of stdout; the largest sane quota answer is a few kilobytes
@@ -52,17 +58,19 @@ def run_script(
     cancelled: Callable[[], bool] = lambda: False,
     keeps: tuple[int, ...] = (),
     ends_with_us: bool = True,
+    box: Box | None = None,
 ) -> ScriptResult:
     """Run a shell line to its end, its limit or its limit of output.
 
     arguments: become `$1`, `$2` … of the line. Never raises for what the script does.
     keeps: descriptors that it holds as well, a lock's for example.
-    ends_with_us: it is stopped if we are killed; false: it works on to its end.
+    ends_with_us: it is stopped if we are killed; false: it works on to its end. box: what it reaches.
     It ends where the work of this thread shall stop (`stopping`). cancelled: asked a few times a second; true ends it.
     """
+    # The contract says sh; a shell of our own that becomes the program would do no more.
     argv = arguments if line == EXEC else ("sh", "-c", line, *(("sh", *arguments) if arguments else ()))
     with watched(argv, cwd) as tell:
-        script = _Script(line, env, arguments, cwd, keeps, ends_with_us)
+        script = _Script(argv, env, cwd, keeps, ends_with_us, box)
         result = _run(script, timeout_s, output_limit, cancelled)
         tell(result.outcome)
     return result
@@ -71,35 +79,27 @@ def run_script(
 class _Script(Record):
     """What is to be run."""
 
-    line: str
+    argv: tuple[str, ...]
     env: Mapping[str, str]
-    arguments: tuple[str, ...]
     cwd: Path | None
-    keeps: tuple[int, ...] = ()
-    ends_with_us: bool = True
+    keeps: tuple[int, ...]
+    ends_with_us: bool
+    box: Box | None
 
 
 def _run(script: _Script, timeout_s: float, output_limit: int, cancelled: Callable[[], bool]) -> ScriptResult:
     started_at = time.monotonic()
+    command = Command(script.argv, add_own_commands(script.env), script.cwd, box=script.box)
     with ExitStack() as stack:
         try:
-            words: tuple[str, ...] = ("sh", "-c", script.line, "sh", *script.arguments)  # the contract says sh
-            stdin = subprocess.DEVNULL
-            if script.ends_with_us:  # by a shell, which becomes the program: a second one would do no more
-                words, stdin = stack.enter_context(stopped_with_us(script.arguments if script.line == EXEC else words))
-            process = subprocess.Popen(  # noqa: S603 - the line is the user's own configuration
-                words,
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=add_own_commands(script.env),
-                cwd=script.cwd,
-                start_new_session=True,
-                bufsize=0,
-                pass_fds=script.keeps,
-            )
-        except (OSError, ValueError) as error:
-            return ScriptResult(None, b"", b"", f"could not be started: {error}", time.monotonic() - started_at)
+            words = boxed_words(command)
+            stdin = DEVNULL
+            if script.ends_with_us:  # by a shell, which becomes the program
+                words, stdin = stack.enter_context(stopped_with_us(words))
+            process = spawn(command, words, stdin=stdin, keeps=script.keeps)
+        except (OSError, SpawnFailed) as error:
+            reason = f"could not be started: {error.__cause__ or error}"
+            return ScriptResult(None, b"", b"", reason, time.monotonic() - started_at)
         try:
             out, err, problem = _collect(process, started_at + timeout_s, timeout_s, output_limit, cancelled)
             if problem is not None or group_lives(process.pid):

@@ -1,6 +1,6 @@
 """The user's own pager and editor: `$PAGER` or `less`, `$VISUAL` or `$EDITOR` or `vi`.
 
-Where no pager can be started, nothing is shown by us.
+Where no pager can be started, nothing is shown by us. And what the tmux around us keeps for itself.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import shlex
 import signal
 import subprocess
 import termios
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.process.command import describe_exit, watched
+from oulipoly_engine.process.script import EXEC, run_script
 
 _LONGEST_LINE = 4096  # bytes; a terminal hands over no longer ones
+_TMUX_PATIENCE_S = 2.0
+_NO_KEY = "None"  # what tmux shows for a prefix2 that is not set
 _LESS = "FRX"  # leaves at once when everything fits, keeps what was shown on the screen
 
 
@@ -78,6 +81,20 @@ def show_program(argv: Sequence[str], folder: Path | None) -> str | None:
         os.write(2, f"\n[{describe_exit(code)}; enter goes back]".encode())
         os.read(0, _LONGEST_LINE)
     return None
+
+
+def tmux_prefixes(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the keys that tmux takes as its prefixes, in its own words: `C-b`; none where there is no tmux."""
+    if not env.get("TMUX"):
+        return ()
+    options = (_read_option(name, env) for name in ("prefix", "prefix2"))
+    return tuple(key for key in options if key and key != _NO_KEY)
+
+
+def _read_option(name: str, env: Mapping[str, str]) -> str:
+    argv = ("tmux", "show-options", "-gv", name)
+    ended = run_script(EXEC, env, arguments=argv, timeout_s=_TMUX_PATIENCE_S)
+    return ended.stdout.decode("utf-8", "replace").strip()
 
 
 def _show(argv: Sequence[str], folder: Path | None) -> int:

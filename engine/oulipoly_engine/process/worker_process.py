@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,7 +15,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from types import TracebackType
 
-from oulipoly_engine.errors import SpawnFailed
+from oulipoly_engine.process.command import Command, inherited_environment
+from oulipoly_engine.process.spawn import DEVNULL, spawn
 from oulipoly_engine.process.stop import stop
 
 _SIZE_BYTES = 8  # of a frame, before it
@@ -30,18 +30,8 @@ class WorkerProcess:
 
     def __init__(self, module: str, order: bytes, descriptor: int) -> None:
         """Start it. descriptor: stays open in it under the same number. Raises SpawnFailed."""
-        try:
-            self._process = subprocess.Popen(  # noqa: S603 - our own module
-                (sys.executable, "-P", "-m", module),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                pass_fds=(descriptor,),
-                pipesize=_PIPE_SIZE,
-            )
-        except OSError as error:
-            raise SpawnFailed(f"a second process could not be started: {error.strerror or error}") from error
+        command = Command((sys.executable, "-P", "-m", module), inherited_environment())
+        self._process = spawn(command, stderr=DEVNULL, keeps=(descriptor,), pipe_bytes=_PIPE_SIZE)
         self._frames: SimpleQueue[bytes | None] = SimpleQueue()
         self._has_ended = False
         self._thread = threading.Thread(target=self._serve, args=(order,), daemon=True)

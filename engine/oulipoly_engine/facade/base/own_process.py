@@ -66,6 +66,6 @@ def page(lines: Iterable[str]) -> bool:
 
 def outer_prefixes(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the keys that the tmux around us takes for itself, in its own words."""
-    from oulipoly_engine.process.tmux import prefixes  # noqa: PLC0415 - asked once, and not by most
+    from oulipoly_engine.process.user_programs import tmux_prefixes  # noqa: PLC0415 - asked once, and not by most
 
-    return prefixes(environ)
+    return tmux_prefixes(environ)

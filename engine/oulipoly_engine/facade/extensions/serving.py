@@ -20,6 +20,7 @@ from oulipoly_engine.drivers.mcp_server import LONGEST_LINE, McpServer, ServedTo
 from oulipoly_engine.errors import ExtensionNotFound, Interrupted, RunnerError
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.command import inherited_environment, replace_process
+from oulipoly_engine.process.spawn import boxed_words
 from oulipoly_engine.service.extensions.brokers import PLAIN_VARIABLES
 from oulipoly_engine.service.extensions.handover import OURS
 from oulipoly_engine.service.extensions.offer import OfferedTool, Skill, list_servers, list_skills, list_tools
@@ -87,11 +88,9 @@ class Serving:
             from oulipoly_engine.service.extensions.processes import confine  # noqa: PLC0415 - few have a sandbox
 
             program = _place_program(Path(extension.place), server.command)
-            words, env = confine(
-                extension, standing.granted, self._home.extensions.confinement, (program, *server.args)
-            )
-            program = _find_program(words[0], ours)
-            replace_process((program, *words[1:]), env | own)
+            argv = (program, *server.args)
+            command = confine(extension, standing.granted, self._home.extensions.confinement, argv)
+            replace_process(boxed_words(command), {**command.env, **own})
         program = _find_program(_place_program(Path(extension.place), server.command), env)
         replace_process((program, *server.args), env | own)
 

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import os
 import selectors
-import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
@@ -27,9 +26,10 @@ from typing import Any
 import oulipoly_engine
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.table import CLIS, recognise_cli
+from oulipoly_engine.core.boxes.box import Box, Level
 from oulipoly_engine.core.extensions.installed import Installed
 from oulipoly_engine.core.extensions.manifest import Manifest, Permission
-from oulipoly_engine.core.extensions.sandbox import INSTALL, KEYS, Box, sandbox_environment, sandbox_words
+from oulipoly_engine.core.extensions.sandbox import KEYS, make_box, sandbox_environment
 from oulipoly_engine.core.text.lines import LineSplitter, Oversized
 from oulipoly_engine.drivers.jsonrpc import (
     UNKNOWN_METHOD,
@@ -40,8 +40,9 @@ from oulipoly_engine.drivers.jsonrpc import (
     ServerRequest,
     Undecodable,
 )
-from oulipoly_engine.errors import RunnerError, SpawnFailed
+from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.extension_api import Handled, Refused, Session, Transform
+from oulipoly_engine.process.boxes.machine import find_level
 from oulipoly_engine.process.command import Command, describe_exit, inherited_environment
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record
@@ -67,24 +68,16 @@ class Confinement(Record):
     hidden: tuple[Path, ...]  # below the user's files, what no extension sees: logins, keys, our own
 
 
-def find_obstacle(which: Callable[[str], str | None] = shutil.which) -> str:
+def find_obstacle() -> str:
     """Return why no extension of this tier can be started here, and what to do; empty: nothing hinders."""
-    return "" if which("bwrap") else f"its sandbox needs bubblewrap, which is not installed: {INSTALL}"
+    return find_level(Level.SEALED).obstacle
 
 
-def confine(
-    installed: Installed, granted: frozenset[str], confinement: Confinement, argv: Sequence[str]
-) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the words and the environment by which a program of an extension starts in its sandbox.
-
-    Raises SpawnFailed where there can be none.
-    """
-    obstacle = find_obstacle()
-    if obstacle:
-        raise SpawnFailed(obstacle)
-    box = _make_box(installed, granted, confinement)
+def confine(installed: Installed, granted: frozenset[str], confinement: Confinement, argv: tuple[str, ...]) -> Command:
+    """Return a program of an extension in its sandbox."""
     home = str(confinement.home.resolve())
-    return sandbox_words(box, argv), sandbox_environment(granted, inherited_environment(), home)
+    environment = sandbox_environment(granted, inherited_environment(), home)
+    return Command(argv, environment, cwd=Path("/"), box=_make_box(installed, granted, confinement))
 
 
 class ProcessExtension:
@@ -102,8 +95,7 @@ class ProcessExtension:
         self._lines = LineSplitter(_LONGEST_LINE)
         self._noise = 0
         try:
-            words, environment = confine(installed, granted, confinement, _argv(installed))
-            self._process = PipedProcess(Command(words, environment, cwd=Path("/")))
+            self._process = PipedProcess(confine(installed, granted, confinement, _argv(installed)))
         except RunnerError as error:
             raise CallFailed(error.message) from error
 
@@ -322,15 +314,15 @@ def _make_box(installed: Installed, granted: frozenset[str], confinement: Confin
     inside = [path for path in confinement.hidden if any(path.is_relative_to(each) for each in files)]
     # A file goes with its folder: one that is put in its place would be seen.
     hidden = {path if path.is_dir() else path.parent for path in inside if path.exists()}
-    return Box(
+    return make_box(
         granted,
         str(place),
         str(start),
-        reads=tuple(map(str, reads)),
-        files=tuple(map(str, files)),
-        links=tuple((str(path), str(path.readlink())) for path in entries if path.is_symlink()),
+        reads=map(str, reads),
         home=str(home),
-        hidden=tuple((str(path), True) for path in sorted(hidden)),
+        files=map(str, files),
+        links=((str(path), str(path.readlink())) for path in entries if path.is_symlink()),
+        hidden=map(str, sorted(hidden)),
     )
 
 

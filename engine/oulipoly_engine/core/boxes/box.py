@@ -1,0 +1,147 @@
+"""What a program may reach of the machine: one box around it, at one of three levels. Pure.
+
+|                             | none | guarded                          | sealed                              |
+|-----------------------------|------|----------------------------------|-------------------------------------|
+| held by                     |      | Landlock, seccomp                | bubblewrap: namespaces              |
+| paths that are not declared | all  | refused                          | are not there                       |
+| read-only inside writable   | no   | no: `list_unheld` names them     | yes                                 |
+| other processes             | seen | seen; not read, not signalled    | are not there                       |
+| network                     | all  | none (no sockets but Unix) or all| none, all, or a proxy's socket alone|
+| Unix sockets by path        | all  | all                              | those in declared paths             |
+| limits                      | yes  | yes                              | yes                                 |
+
+A level that cannot be had is refused with what to do, never replaced by a lower level.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+from oulipoly_engine.records import Record
+
+SCRATCH = "/tmp"  # noqa: S108 - in a sealed box, where nobody else is
+
+
+class Level(StrEnum):
+    """How much a box holds, weakest first."""
+
+    NONE = "none"
+    GUARDED = "guarded"
+    SEALED = "sealed"
+
+
+class Network(StrEnum):
+    """What a program reaches by sockets."""
+
+    NONE = "none"
+    SHARED = "shared"  # all that this machine reaches
+    PROXY = "proxy"  # what the proxy behind `Box.proxy` lets through
+
+
+class Access(StrEnum):
+    """What a box shows at a path."""
+
+    READ = "read"  # and execute
+    WRITE = "write"  # and read, and execute
+    SCRATCH = "scratch"  # an empty folder in memory, of its own
+    EMPTY = "empty"  # an empty folder that stays so: hides what lies there
+    LINK = "link"
+
+
+class Mount(Record):
+    """One path of a box; a later one lies over an earlier one."""
+
+    path: str  # absolute, as the program sees it
+    access: Access
+    source: str = ""  # what lies there, where that lies elsewhere outside; of a link: where it leads
+    is_optional: bool = False  # nothing lies there outside: then it is left out
+
+
+class Limits(Record):
+    """What each process of a box may take; None: as much as we."""
+
+    memory_bytes: int | None = None  # of address space, each process
+    processes: int | None = None  # of its user; root is not limited by Linux
+    processor_s: int | None = None  # each process, in all
+    file_bytes: int | None = None  # the longest file that it writes
+    descriptors: int | None = None
+
+
+class Box(Record):
+    """One box."""
+
+    level: Level
+    mounts: tuple[Mount, ...] = ()  # besides the system's programs
+    network: Network = Network.NONE
+    proxy: str = ""  # of Network.PROXY: the path of its Unix socket
+    limits: Limits = Limits()
+    folder: str = ""  # in which the program starts, as it sees it; empty: the command's
+    scratch_bytes: int = 64 << 20  # of /tmp in a sealed box
+
+
+_SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/etc/alternatives"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/etc/ssl", "/etc/ca-certificates", "/etc/pki"),
+)
+_FOR_NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
+# Below a work tree: what git, a shell, an editor or a CI service of the user's runs later, outside the box.
+RUNS_LATER = (
+    *(".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes", ".gitmodules", ".gitattributes"),
+    *(".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".husky", ".pre-commit-config.yaml"),
+    *(".github/workflows", ".gitlab-ci.yml", ".circleci", ".ci", "Jenkinsfile", ".vscode", ".idea"),
+    *(".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json", ".codex"),
+)
+
+
+def list_system(network: Network) -> tuple[Mount, ...]:
+    """Return what every box shows: programs and libraries, and with the network what names of machines need."""
+    paths = (*_SYSTEM, *(_FOR_NETWORK if network is Network.SHARED else ()))
+    return tuple(Mount(path, Access.READ, is_optional=True) for path in paths)
+
+
+def protect_worktree(root: str) -> tuple[Mount, ...]:
+    """Return the mounts of a work tree that is written, with what runs later read-only, where it is there."""
+    paths = (posixpath.join(root, name) for name in RUNS_LATER)
+    return (Mount(root, Access.WRITE), *(Mount(path, Access.READ, is_optional=True) for path in paths))
+
+
+def list_unheld(box: Box) -> tuple[str, ...]:
+    """Return what a box asks for and its level does not hold, a line each."""
+    if box.level is Level.SEALED:
+        return ()
+    if box.level is Level.NONE:
+        return ("every path, process and address of the user is reached",)
+    return tuple(_list_unguarded(box))
+
+
+def _list_unguarded(box: Box) -> Iterator[str]:
+    for number, mount in enumerate(box.mounts):
+        around = [other.access for other in box.mounts[:number] if mount.path.startswith(f"{other.path}/")]
+        if mount.access is Access.READ and Access.WRITE in around:
+            yield f"{mount.path} is writable, as the folder around it"
+        if mount.access is Access.EMPTY and {Access.READ, Access.WRITE} & set(around):
+            yield f"{mount.path} is readable, as the folder around it"
+    yield "Unix sockets are reached by their paths"
+    yield "names and arguments of other processes are seen"
+
+
+def limit_words(limits: Limits, argv: Sequence[str], *, running: int = 0) -> tuple[str, ...]:
+    """Return the words that start a program within limits; those alone where there are none.
+
+    running: processes that already run, which count towards those of a user outside a sealed box.
+    """
+    options = {
+        "v": limits.memory_bytes and limits.memory_bytes >> 10,
+        "t": limits.processor_s,
+        "f": limits.file_bytes and limits.file_bytes >> 9,  # blocks of 512 bytes
+        "n": limits.descriptors,
+    }
+    lines = ["ulimit -c 0", *(f"ulimit -{option} {value}" for option, value in options.items() if value is not None)]
+    if limits.processes is not None:
+        count = limits.processes + running
+        lines.append(f"ulimit -u {count} 2>/dev/null || ulimit -p {count}")
+    if len(lines) == 1:
+        return tuple(argv)
+    return ("/bin/sh", "-c", f'{"; ".join(lines)}; exec "$@"', "sh", *argv)

@@ -1,0 +1,130 @@
+"""Start a child with pipes, in a box or without: its own session and group, its whole environment, nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.errors import SpawnFailed
+from oulipoly_engine.process.command import Command
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.boxes.box import Box
+
+PIPE = subprocess.PIPE
+DEVNULL = subprocess.DEVNULL
+
+
+def spawn(
+    command: Command,
+    words: tuple[str, ...] = (),
+    *,
+    stdin: int = PIPE,
+    stderr: int = PIPE,
+    keeps: tuple[int, ...] = (),
+    pipe_bytes: int = -1,
+) -> subprocess.Popen[bytes]:
+    """Start a command and return it with a pipe at its stdout.
+
+    words: what starts it, if not its own words (in its box already); stdin, stderr: a descriptor, PIPE or DEVNULL.
+    keeps: descriptors that it holds under the same numbers; pipe_bytes: how much a pipe takes, -1 the system's default.
+    A sealed box ends with the thread that starts it. Raises SpawnFailed, also where its box cannot be had here.
+    """
+    argv = words or boxed_words(command)
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - the command is the user's own configuration
+            argv,
+            bufsize=0,
+            stdin=stdin,
+            stdout=PIPE,
+            stderr=stderr,
+            cwd=command.cwd,
+            env=dict(command.env),
+            start_new_session=True,
+            pass_fds=keeps,
+            pipesize=pipe_bytes,
+        )
+
+    try:
+        return start() if command.box is None else _start_in_box(command.box, start)
+    except (OSError, ValueError) as error:
+        raise SpawnFailed(spawn_problem(command, error)) from error
+
+
+def boxed_words(command: Command) -> tuple[str, ...]:
+    """Return the words that start a command in its box; its own without one.
+
+    A guarded box holds only what `spawn` starts. Raises SpawnFailed where the level cannot be had here.
+    """
+    box = command.box
+    if box is None:
+        return command.argv
+    import shutil  # noqa: PLC0415 - few commands have a box
+
+    from oulipoly_engine.core.boxes.box import Level, limit_words  # noqa: PLC0415 - the same
+    from oulipoly_engine.core.boxes.bubblewrap import bubblewrap_words  # noqa: PLC0415 - the same
+    from oulipoly_engine.process.boxes.machine import find_level  # noqa: PLC0415 - the same
+
+    obstacle = find_level(box.level).obstacle or _find_missing(box)
+    if obstacle:
+        raise SpawnFailed(obstacle)
+    if box.level is Level.SEALED:
+        _, *options = bubblewrap_words(box, command.argv, str(command.cwd or Path.cwd()))
+        return (shutil.which("bwrap") or "bwrap", *options)  # not by the PATH of the command
+    running = 0 if box.limits.processes is None else _count_running()
+    return limit_words(box.limits, command.argv, running=running)
+
+
+def _find_missing(box: Box) -> str:
+    """Return which declared path is not there; empty: none."""
+    for mount in box.mounts:
+        place = mount.source or mount.path
+        if mount.access in ("read", "write") and not mount.is_optional and not Path(place).exists():
+            return f"{place} does not exist, which the box is to show: create it, or do not declare it"
+    return ""
+
+
+def _start_in_box(box: Box, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+    from oulipoly_engine.core.boxes.box import Level  # noqa: PLC0415 - few commands have a box
+
+    if box.level is not Level.GUARDED:
+        return start()
+    from oulipoly_engine.process.boxes.guard import start_guarded  # noqa: PLC0415 - the same
+
+    return start_guarded(box, start)
+
+
+def _count_running() -> int:
+    """Return how many threads run on this machine, which is at least as many as those of our user."""
+    return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
+
+
+def spawn_problem(command: Command, error: Exception) -> str:
+    """Say in one sentence why a command did not start, and what to do; a secret inside its name is redacted."""
+    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, only a failed start needs it
+
+    return redact(_describe_problem(command, error))
+
+
+def _describe_problem(command: Command, error: Exception) -> str:
+    name = command.argv[0]
+    if isinstance(error, FileNotFoundError):
+        if command.cwd is not None and not command.cwd.is_dir():
+            return f"the working directory {command.cwd} does not exist"
+        place = command.named_in if command.is_configured else "its name"
+        return f"the command {name!r} was not found: install it, or correct {place}"
+    if isinstance(error, NotADirectoryError):
+        return f"the working directory {command.cwd} is not a directory"
+    if isinstance(error, PermissionError) and command.box is not None:
+        return f"the command {name!r} or its folder is not reached in its box: declare its path"
+    if isinstance(error, PermissionError):
+        return f"the command {name!r} may not be executed: check its rights (chmod +x)"
+    if isinstance(error, OSError) and "too long" in (error.strerror or ""):
+        remedy = 'use prompt_mode = "stdin"' if command.is_configured else "give fewer"
+        return f"the arguments of {name!r} are too long for this system: {remedy}"
+    if isinstance(error, OSError) and "format" in (error.strerror or "").lower():
+        return f"the command {name!r} is not a program this system can run (missing #! line?)"
+    return f"the command {name!r} could not be started: {error}"
