@@ -127,6 +127,21 @@ class Paths(Record):
         return self.data / "packages"
 
     @property
+    def images(self) -> Path:
+        """Return the folder of the images of agents, an OCI image layout."""
+        return self.data / "images"
+
+    @property
+    def registry(self) -> Path:
+        """Return the folder of the registry that `registry serve` serves, another one."""
+        return self.data / "registry"
+
+    @property
+    def signing_key(self) -> Path:
+        """Return the file of the key that images are signed with."""
+        return self.data / "signing-key.pem"
+
+    @property
     def locks(self) -> Path:
         """Return the folder of leases."""
         return self.data / "locks"

@@ -1,6 +1,7 @@
 """Contents as files named by their SHA-256, each there whole or not at all.
 
-A content is written under a name of its own and gets the name of its hash when it is placed: `FOLDER/ab/abcd…SUFFIX`.
+A content is written under a name of its own and gets the name of its hash when it is placed: `FOLDER/ab/abcd…SUFFIX`,
+or `FOLDER/abcd…` as OCI image layouts have it.
 Until then it is locked by its writer, so that `collect` knows what a kill has left behind. Whoever places contents and
 whoever collects them must exclude each other, by a lock or a transaction of their own.
 """
@@ -8,6 +9,7 @@ whoever collects them must exclude each other, by a lock or a transaction of the
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
 import uuid
@@ -15,9 +17,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from hashlib import sha256 as new_hash
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from oulipoly_engine.private_files import make_folder, open_private, sync_folder
 from oulipoly_engine.records import Record, field
@@ -25,12 +26,22 @@ from oulipoly_engine.regular_files import open_regular
 
 BLOCK = 1 << 20  # bytes
 _UNFINISHED = "unfinished-"
-_HASH = re.compile(r"[0-9a-f]{64}")
+_HASH = re.compile(r"[0-9a-f]{64}(?:[0-9a-f]{64})?")
 _UNFINISHED_ONCE = re.compile(r"\.?[0-9a-f]{64}\.(z\.part|gz\.\d+\.tmp)")  # as versions before 2026-12 called them
 
 
 class BlobDamaged(Exception):
     """A content is gone, or is not what its name says. The text says which, and names no file."""
+
+
+class Hash(Protocol):
+    """What computes a hash."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take the next piece."""
+
+    def hexdigest(self) -> str:
+        """Return the hash of all pieces."""
 
 
 class Form(Record):
@@ -39,6 +50,8 @@ class Form(Record):
     suffix: str = ""  # of their names
     window_bits: int = 0  # as zlib has them, 15: zlib, 31: gzip; 0: as they are
     level: int = 6  # of compression
+    is_flat: bool = False  # all lie in one folder
+    algorithm: str = "sha256"  # of the hashes, as hashlib names it
 
 
 class Staged(Record):
@@ -59,14 +72,19 @@ class Blobs(Record, frozen=False):
 
     def path(self, sha256: str) -> Path:
         """Return where a content lies."""
-        return self.folder / sha256[:2] / f"{sha256}{self.form.suffix}"
+        folder = self.folder if self.form.is_flat else self.folder / sha256[:2]
+        return folder / f"{sha256}{self.form.suffix}"
+
+    def new_hash(self) -> Hash:
+        """Return what computes the hash of a content."""
+        return hashlib.new(self.form.algorithm)
 
     def add(self, data: bytes, *, checks: bool = False) -> str:
         """Write a content unless it is there, and return its hash; it counts after `settle`. Raises OSError.
 
         checks: read the one that is there, and write it anew if it is damaged.
         """
-        sha256 = new_hash(data).hexdigest()
+        sha256 = hashlib.new(self.form.algorithm, data).hexdigest()
         if sha256 not in self._added:
             is_there = self.path(sha256).exists() and (not checks or self._is_whole(sha256))
             self._added[sha256] = None if is_there else self._write([data], lambda: sha256)
@@ -96,8 +114,14 @@ class Blobs(Record, frozen=False):
 
     def stage(self, blocks: Iterable[bytes]) -> Staged:
         """Write a content and sync it. What the blocks raise passes through; then nothing is left. Raises OSError."""
-        digest = new_hash()
+        digest = self.new_hash()
         return self._write(_hash_meanwhile(blocks, digest.update), digest.hexdigest, syncs=True)
+
+    def open_writer(self) -> Writer:
+        """Begin a content that comes in pieces; `Writer.end` stages it. Raises OSError."""
+        make_folder(self.folder)
+        path = self.folder / f"{_UNFINISHED}{uuid.uuid4().hex}"
+        return Writer(path, _open_locked(path), self.form)
 
     def place(self, *staged: Staged) -> None:
         """Give contents the names of their hashes. `drop` must follow. Raises OSError."""
@@ -128,7 +152,7 @@ class Blobs(Record, frozen=False):
 
     def blocks(self, sha256: str) -> Iterator[bytes]:
         """Yield a content in blocks of at most 1 MiB; behind the last its hash has been checked. Raises BlobDamaged."""
-        digest = new_hash()
+        digest = self.new_hash()
         try:
             with open_regular(self.path(sha256), follows_links=False, buffering=0) as file:
                 for block in self._unpack(file):
@@ -145,8 +169,9 @@ class Blobs(Record, frozen=False):
 
     def files(self) -> Iterator[tuple[str, Path]]:
         """Yield the hash and the file of every content, in order of hashes."""
-        for folder in _list(self.folder):
-            for path in _list(folder) if len(folder.name) == 2 else ():
+        folders = [self.folder] if self.form.is_flat else [path for path in _list(self.folder) if len(path.name) == 2]
+        for folder in folders:
+            for path in _list(folder):
                 sha256 = path.name.removesuffix(self.form.suffix)
                 if _HASH.fullmatch(sha256) and path == self.path(sha256):
                     yield sha256, path
@@ -179,25 +204,17 @@ class Blobs(Record, frozen=False):
 
     def _write(self, blocks: Iterable[bytes], read_hash: Callable[[], str], *, syncs: bool = False) -> Staged:
         """Write a content as it lies. read_hash: asked behind the last block. Raises OSError that names the file."""
-        make_folder(self.folder)
-        path = self.folder / f"{_UNFINISHED}{uuid.uuid4().hex}"
-        descriptor = _open_locked(path)
-        packer = zlib.compressobj(self.form.level, wbits=self.form.window_bits) if self.form.window_bits else None
-        size = 0
+        writer = self.open_writer()
         try:
-            with os.fdopen(descriptor, "wb", closefd=False) as file:
-                for block in blocks:
-                    size += len(block)
-                    file.write(packer.compress(block) if packer else block)
-                file.write(packer.flush() if packer else b"")
-            if syncs:
-                os.fsync(descriptor)
+            for block in blocks:
+                writer.write(block)
+            writer.flush(syncs=syncs)
         except BaseException as error:
-            self.drop(Staged("", 0, path, descriptor))
+            writer.abandon()
             if isinstance(error, OSError) and error.filename is None:  # a full disk names no file
-                raise OSError(error.errno, error.strerror, str(path)) from error
+                raise OSError(error.errno, error.strerror, str(writer.path)) from error
             raise
-        return Staged(read_hash(), size, path, descriptor)
+        return writer.end(read_hash())
 
     def _unpack(self, file: BinaryIO) -> Iterator[bytes]:
         if not self.form.window_bits:
@@ -209,6 +226,43 @@ class Blobs(Record, frozen=False):
             yield unpacker.decompress(data, BLOCK)
         if not unpacker.eof:
             raise BlobDamaged("it is cut off")
+
+
+class Writer:
+    """Writes one content, locked as long as it is open. Every method raises OSError."""
+
+    def __init__(self, path: Path, descriptor: int, form: Form) -> None:
+        self.path = path
+        self.size = 0  # bytes, before compression
+        self._descriptor = descriptor
+        self._file = os.fdopen(descriptor, "wb", closefd=False)
+        self._packer = zlib.compressobj(form.level, wbits=form.window_bits) if form.window_bits else None
+
+    def write(self, block: bytes) -> None:
+        """Write the next piece."""
+        self.size += len(block)
+        self._file.write(block if self._packer is None else self._packer.compress(block))
+
+    def flush(self, *, syncs: bool) -> None:
+        """Hand all to the system; behind this nothing is written. syncs: to the disk."""
+        if self._packer is not None:
+            self._file.write(self._packer.flush())
+        self._file.flush()
+        if syncs:
+            os.fsync(self._descriptor)
+
+    def end(self, sha256: str) -> Staged:
+        """Return what was written and flushed. sha256: its hash, which the caller has computed."""
+        self._file.close()
+        return Staged(sha256, self.size, self.path, self._descriptor)
+
+    def abandon(self) -> None:
+        """Remove what was written."""
+        with suppress(OSError):
+            self.path.unlink()
+        with suppress(OSError):  # what it still held finds no room
+            self._file.close()
+        os.close(self._descriptor)
 
 
 def _list(folder: Path) -> list[Path]:

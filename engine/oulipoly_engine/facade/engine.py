@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import Configuration
     from oulipoly_engine.facade.extensions.extensions import Extensions
     from oulipoly_engine.facade.extensions.serving import Serving
+    from oulipoly_engine.facade.images.images import Images
     from oulipoly_engine.facade.live.runtimes import Runtimes
     from oulipoly_engine.facade.live.sessions import LiveSessions
     from oulipoly_engine.facade.live.slash import SlashCommands
@@ -129,6 +130,13 @@ class Engine:
         from oulipoly_engine.facade.packages.packages import Packages
 
         return Packages(self._home)
+
+    @made_once
+    def images(self) -> Images:
+        """Return what is asked and ordered about images of agents."""
+        from oulipoly_engine.facade.images.images import Images
+
+        return Images(self._home)
 
     @made_once
     def pools(self) -> Pools:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oulipoly_engine.core.commands.command import Argument, destroys, reads, writes
 
+_IMAGE = Argument("reference")
 _ADDRESS = Argument("address")
 
 COMMANDS = (
@@ -45,4 +46,23 @@ COMMANDS = (
         ("delete artifact", "tombstone"),
     ),
     destroys("artifact gc", "collect artifacts", "delete what was removed or has expired; set a limit"),
+    writes(
+        "image build",
+        "build image",
+        "build the image of an agent out of an Agentfile or a definition",
+        (Argument("path"),),
+        ("agentfile", "package agent", "oci"),
+    ),
+    reads("image ls", "images", "list the images of agents", synonyms=("agents images", "oci artifacts")),
+    reads("image inspect", "show image", "show what an agent is: each part, and where it comes from", (_IMAGE,)),
+    reads(
+        "image diff",
+        "compare images",
+        "show what an update of an agent changes: prompt, tools, permissions, network, mounts",
+        (_IMAGE, Argument("image")),
+    ),
+    writes("image tag", "tag image", "give an image another reference", (_IMAGE, Argument("reference"))),
+    destroys("image rm", "remove image", "remove an image with all its tags", (_IMAGE,), ("delete image",)),
+    writes("image export", "export image", "write an image into one file, with its signatures", (_IMAGE,)),
+    writes("image import", "import image", "take in an image that was exported", (Argument("file", is_rest=True),)),
 )

@@ -110,18 +110,26 @@ def encode(value: Record) -> bytes:
 
 
 def build_image(
-    agentfile: Agentfile, source: bytes, files: Mapping[str, bytes], *, created: str = "", base_digest: str = ""
+    agentfile: Agentfile,
+    source: bytes,
+    files: Mapping[str, bytes | Descriptor],
+    *,
+    created: str = "",
+    base_digest: str = "",
 ) -> Image:
     """Return the image of an Agentfile.
 
-    agentfile: with what its parents give it. source: as it was written. files: the contents of all contexts that have
-    none inline, `context NAME`, and of all files, `add NAME`. created: RFC 3339; empty: it says no time.
+    agentfile: with what its parents give it. source: as it was written. files: all contexts that have no content
+    inline, `context NAME`, and all files, `add NAME`: their contents, or the layers of what is stored already.
+    created: RFC 3339; empty: it says no time.
     """
     agent = agentfile.agent
     check_agent(agent)
     contents: dict[str, bytes] = {}
 
-    def take(data: bytes, media_type: str, title: str = "") -> Descriptor:
+    def take(data: bytes | Descriptor, media_type: str, title: str = "") -> Descriptor:
+        if isinstance(data, Descriptor):
+            return Descriptor(media_type, data.digest, data.size, {TITLE: title})
         descriptor = describe(data, media_type, title)
         contents[descriptor.digest] = data
         return descriptor

@@ -1,0 +1,1 @@
+"""The commands on images of agents."""

@@ -1,0 +1,182 @@
+"""`image …`: agents as images."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.questions import parse_agreed
+from oulipoly_engine.cli.base.telling import tell
+from oulipoly_engine.core.images.manifest import AGENT_KIND
+from oulipoly_engine.core.text.columns import plain, size_text, table
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.facade import output
+from oulipoly_engine.records import asdict
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.images.changes import Change
+    from oulipoly_engine.core.images.info import ImageInfo
+    from oulipoly_engine.facade.images.images import AgentImage
+
+_MORE = {  # behind the summary, in a command's help
+    "build": "The same input gives the same digest: the image says no time, unless SOURCE_DATE_EPOCH or a LABEL does.",
+    "rm": "Every tag that means the same digest goes.",
+}
+_SHOWN_LINES = 40  # of one text that differs
+_REFERENCE = "NAME[:TAG][@DIGEST], or a digest"
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Serve one of the verbs."""
+    verb = name.partition(" ")[2]
+    parser = Parser(prog=f"{context.program} {name}", command=name, more=_MORE.get(verb, ""))
+    if verb == "build":
+        parser.add_argument("path", type=Path, metavar="PATH", help="an Agentfile, its folder, or a definition (.md)")
+        parser.add_argument(
+            "-t", "--tag", action="append", default=[], metavar="REF", help="default: its NAME; repeatable"
+        )
+    elif verb == "import":
+        parser.add_argument("file", type=Path, metavar="FILE", help="what `image export` has written")
+        parser.add_argument("-t", "--tag", default="", metavar="REF", help="default: the reference that it had")
+    elif verb == "diff":
+        parser.add_argument("before", metavar="REF", help=_REFERENCE)
+        parser.add_argument("after", metavar="REF", help="the same, of the newer one")
+    elif verb != "ls":
+        parser.add_argument("image", metavar="REF", help=_REFERENCE)
+    if verb == "tag":
+        parser.add_argument("target", metavar="NEW_REF", help="NAME[:TAG]")
+    if verb == "export":
+        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: stdout")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    return _VERBS[verb](context, parse_agreed(parser, name, arguments))
+
+
+def _build(context: Context, options: Namespace) -> int:
+    reference, entry = context.engine.images.build(options.path, tuple(options.tag))
+    document = {"ref": reference.tagged, "digest": entry.digest, "manifest_digest": entry.digest}
+    return tell(options, document, f"{reference.tagged} is built: {entry.digest}")
+
+
+def _list(context: Context, options: Namespace) -> int:
+    images = context.engine.images.list()
+    rows = [
+        (plain(each.ref), each.digest[:19], size_text(each.size), _kind(each.media_type), plain(each.description))
+        for each in images
+    ]
+    lines = table([("image", "digest", "size", "kind", "description"), *rows]) if rows else ()
+    notes = () if rows else (f"there is no image: `{context.program} image build PATH` builds one",)
+    return tell(options, {"images": [asdict(each) for each in images]}, *lines, notes=notes)
+
+
+def _kind(media_type: str) -> str:
+    return media_type.removeprefix("application/vnd.").removesuffix("+json")
+
+
+def _inspect(context: Context, options: Namespace) -> int:
+    info = context.engine.images.inspect(options.image)
+    if info.media_type != AGENT_KIND:
+        return tell(options, asdict(info), *_info_lines(info))
+    image = context.engine.images.load(options.image)
+    return tell(options, asdict(info) | _agent_json(image), *_info_lines(info), *_agent_lines(image))
+
+
+def _agent_json(image: AgentImage) -> dict[str, Any]:
+    layers = [
+        {"part": part, "digest": layer.digest, "size": layer.size, "media_type": layer.media_type}
+        for part, layer in image.layers.items()
+    ]
+    return {"agent": asdict(image.agentfile.agent), "origins": dict(image.agentfile.origins), "layers": layers}
+
+
+def _info_lines(info: ImageInfo) -> Iterator[str]:
+    yield f"{plain(info.ref)}  {plain(info.description)}".rstrip()
+    yield f"  digest  {info.digest}"
+    yield f"  kind    {plain(info.media_type)}, {size_text(info.size)}"
+
+
+def _agent_lines(image: AgentImage) -> Iterator[str]:
+    """Yield the parts of an agent as they count, each with where it stands."""
+    agent = image.agentfile.agent
+    rows = [("from", agent.base), ("runtime", agent.runtime), ("model", agent.model), ("exec", " ".join(agent.exec))]
+    rows += [(f"context {each.name}", each.description or each.file or "its text") for each in agent.contexts]
+    rows += [(f"config {each.key}", "required" if each.value is None else str(each.value)) for each in agent.configs]
+    rows += [(f"bin {each.name}", each.image) for each in agent.bins]
+    rows += [(f"add {each.name}", each.description or each.src) for each in agent.adds]
+    rows += [(f"env {each.key}", each.value) for each in agent.envs]
+    rows += [(f"capability {each}", "granted") for each in agent.capabilities]
+    rows += [(f"label {key}", value) for key, value in agent.labels.items()]
+    origins = image.agentfile.origins
+    shown = [(f"  {plain(key)}", plain(redact(text)), plain(origins.get(key, ""))) for key, text in rows if text]
+    yield from table([("  part", "says", "where"), *shown])
+
+
+def _diff(context: Context, options: Namespace) -> int:
+    before, after, changes = context.engine.images.compare(options.before, options.after)
+    document = {
+        "before": {"ref": str(before.reference), "digest": before.entry.digest},
+        "after": {"ref": str(after.reference), "digest": after.entry.digest},
+        "changes": [change_json(change) for change in changes],
+        "is_weighty": any(change.is_weighty for change in changes),
+    }
+    return tell(options, document, *(change_lines(changes) or ["the agents are the same"]))
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """Return a change as scripts get it, without secrets."""
+    before, after = (None if text is None else redact(text) for text in (change.before, change.after))
+    lines = [redact(line) for line in change.lines]
+    return {"part": change.part, "name": change.name, "before": before, "after": after, "lines": lines}
+
+
+def change_lines(changes: Sequence[Change]) -> list[str]:
+    """Return changes for a person, without secrets."""
+    lines = []
+    for change in changes:
+        values = [plain(redact(text)) for text in (change.before, change.after) if text is not None]
+        lines.append(f"{change.sign} {change.part}  {plain(change.name)}  {' -> '.join(values)}")
+        lines += [f"    {plain(redact(line))}" for line in change.lines[:_SHOWN_LINES]]
+        if len(change.lines) > _SHOWN_LINES:
+            lines.append(f"    and {len(change.lines) - _SHOWN_LINES} more lines")
+    return lines
+
+
+def _tag(context: Context, options: Namespace) -> int:
+    entry = context.engine.images.tag(options.image, options.target)
+    document = {"ref": options.target, "digest": entry.digest}
+    return tell(options, document, f"{plain(options.target)} is {entry.digest}")
+
+
+def _remove(context: Context, options: Namespace) -> int:
+    removed = context.engine.images.remove(options.image)
+    return tell(options, {"removed": removed}, f"removed: {plain(', '.join(removed) or options.image)}")
+
+
+def _export(context: Context, options: Namespace) -> int:
+    if options.output is None:
+        output.write_bytes(context.engine.images.export(options.image))
+        return 0
+    size = context.engine.images.export_to(options.image, options.output)
+    document = {"ref": options.image, "path": str(options.output), "size": size}
+    return tell(options, document, f"{plain(options.image)} is in {plain(str(options.output))}, {size_text(size)}")
+
+
+def _import(context: Context, options: Namespace) -> int:
+    reference, entry = context.engine.images.import_file(options.file, options.tag)
+    document = {"ref": reference.tagged, "digest": entry.digest}
+    return tell(options, document, f"{reference.tagged} is imported: {entry.digest}")
+
+
+_VERBS: Mapping[str, Callable[[Context, Namespace], int]] = {
+    "build": _build,
+    "ls": _list,
+    "inspect": _inspect,
+    "diff": _diff,
+    "tag": _tag,
+    "rm": _remove,
+    "export": _export,
+    "import": _import,
+}

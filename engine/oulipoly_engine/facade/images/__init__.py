@@ -1,0 +1,1 @@
+"""Images of agents as faces ask for them."""

@@ -1,0 +1,1 @@
+"""Images of agents: built, kept, compared, signed."""
