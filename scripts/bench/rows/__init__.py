@@ -14,6 +14,7 @@ from world import World
 from rows import (
     app,
     artifacts,
+    boxes,
     choosing,
     crowd,
     drawing,
@@ -74,6 +75,7 @@ ROWS = (
     Row("artifact-put", "1 GB into the artifact store", artifacts.put),
     Row("artifact-get", "1 GB out of it, through a pipe", artifacts.get),
     Row("artifact-memory", "peak memory of both", artifacts.memory),
+    Row("spawn-levels", "what a box adds to a start, at each level", boxes.spawn_levels),
     Row("crowd", "200 one-shots from 8 processes on one state file", crowd.one_state_file),
     Row("choose-100", "choosing among 100 accounts with 4 windows each", choosing.in_memory),
     Row("choose-store-50", "choosing among 50 accounts, everything read from the store", choosing.from_store),

@@ -118,11 +118,11 @@ def list_unheld(box: Box) -> tuple[str, ...]:
 
 def _list_unguarded(box: Box) -> Iterator[str]:
     for number, mount in enumerate(box.mounts):
-        around = [other.access for other in box.mounts[:number] if mount.path.startswith(f"{other.path}/")]
-        if mount.access is Access.READ and Access.WRITE in around:
-            yield f"{mount.path} is writable, as the folder around it"
-        if mount.access is Access.EMPTY and {Access.READ, Access.WRITE} & set(around):
-            yield f"{mount.path} is readable, as the folder around it"
+        inside = [other.access for other in box.mounts[number + 1 :] if other.path.startswith(f"{mount.path}/")]
+        if mount.access is Access.WRITE and Access.READ in inside:
+            yield f"{mount.path} can be written as a whole, with what is to be read-only in it"
+        if mount.access in (Access.READ, Access.WRITE) and Access.EMPTY in inside:
+            yield f"{mount.path} can be read as a whole, with what is to be hidden in it"
     yield "Unix sockets are reached by their paths"
     yield "names and arguments of other processes are seen"
 

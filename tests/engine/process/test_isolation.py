@@ -1,0 +1,54 @@
+"""What a probe from inside measures at each level is what the level promises."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.core.boxes.box import Access, Box, Level, Limits, Mount, Network, protect_worktree
+from oulipoly_engine.core.boxes.report import ATTEMPTS, judge_report, should_hold
+from oulipoly_engine.process.boxes.machine import find_level
+from oulipoly_engine.service.isolation import measure_box
+
+NOWHERE = {"type_into_terminal"}  # a child of ours has no terminal
+
+
+@pytest.fixture
+def box(tmp_path, home):
+    """A work tree with a hook and a folder to read, at a level."""
+    (tmp_path / "tree/.git/hooks").mkdir(parents=True)
+    (tmp_path / "read").mkdir()
+    (home / "letter").write_text("secret")
+
+    def make(level, network):
+        if not find_level(level).is_available:
+            pytest.skip(find_level(level).obstacle)
+        limits = Limits(memory_bytes=1 << 30, processes=8, file_bytes=1 << 20)
+        mounts = (*protect_worktree(str(tmp_path / "tree")), Mount(str(tmp_path / "read"), Access.READ))
+        return Box(level, mounts, network, limits=limits)
+
+    return make
+
+
+@pytest.mark.parametrize("network", [Network.NONE, Network.SHARED])
+@pytest.mark.parametrize("level", list(Level))
+def test_what_is_reached_is_what_the_level_does_not_hold(box, level, network, tmp_path, home):
+    made = box(level, network)
+
+    report = measure_box(made, {"ONLY": "this"}, home, tmp_path)
+
+    promised = {name for name in ATTEMPTS if should_hold(made, name, is_root=os.getuid() == 0)} | NOWHERE
+    assert set() == set(report.unexpected)
+    assert promised == set(report.held) | NOWHERE
+    assert str(tmp_path / "read") in report.readable
+    assert ["tree"] == [Path(path).name for path in report.writable if level is not Level.NONE] or level is Level.NONE
+    assert "ONLY" in report.variables
+    assert [] == [path.name for path in tmp_path.rglob(".probe*")]
+
+
+def test_what_a_level_should_have_held_is_named():
+    outcome = {"tcp": True, "udp": False, "readable": [], "writable": [], "variables": []}
+
+    report = judge_report(Box(Level.GUARDED), outcome, is_root=False)
+
+    assert (("tcp",), ("tcp",), ("udp",)) == (report.unexpected, report.reached, report.held)
