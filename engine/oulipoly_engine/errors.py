@@ -76,6 +76,10 @@ class AgentNotFound(RequestRefused, slug="running-agent-not-found"):
     """No agent of that name or id was run."""
 
 
+class JobNotFound(RequestRefused, slug="job-not-found"):
+    """No job of that id was run."""
+
+
 class AgentStateInvalid(RequestRefused, slug="agent-state-invalid"):
     """An agent is not in a state in which this can be done; the message names the state."""
 

@@ -47,7 +47,7 @@ class PlannedFile(Record):
     """One file below etc/data."""
 
     name: str
-    content: bytes
+    digest: str = ""  # of its content, which lies among the images
     description: str = ""
 
 
@@ -59,8 +59,23 @@ class PlannedVariable(Record):
     description: str = ""
 
 
+class Overrides(Record):
+    """What the user says instead of the image, or beside it."""
+
+    model: str = ""
+    runtime: str = ""
+    configs: Mapping[str, str] = {}
+    variables: tuple[tuple[str, str], ...] = ()
+    tools: Mapping[str, str] = {}  # the program of a declared tool, as an absolute path
+    mounts: tuple[Mount, ...] = ()
+    profile: str = ""
+
+
 class AgentPlan(Record):
-    """What an agent is made of: its image with all that the user says instead. Kept with the agent, as JSON."""
+    """What an agent is made of: its image with all that the user says instead. Kept with the agent, as JSON.
+
+    Until the image was read it has the overrides alone.
+    """
 
     model: str = ""  # `provider/name`, or a model of the user's
     runtime: str = OWN_RUNTIME
@@ -74,7 +89,7 @@ class AgentPlan(Record):
     mounts: tuple[Mount, ...] = ()
     profile: str = ""  # of its sessions: what they may do without asking; empty: as new sessions have it
     source_text: str = ""  # the Agentfile as it was written
-    name: str = ""  # as the image calls it
+    overrides: Overrides = Overrides()  # what went into it
 
 
 class Agent(Record):

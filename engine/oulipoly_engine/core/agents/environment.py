@@ -8,16 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from oulipoly_engine.core.images.agentfile import DEFAULT_EXEC
+from oulipoly_engine.core.images.names import CONFIG_BEGIN, CREDENTIAL_ENDS, LOCKED_NAMES, OWN_NAMES, is_reserved
 from oulipoly_engine.records import Record
 
-LOCKED = (
-    *("PATH", "HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "TMPDIR", "LANG"),
-    *("OTTERS_AGENT_ROOT", "OTTERSD_URL", "OTTERS_AGENT_TOKEN"),
-)
-_OWN = ("RUNNER_AGENT_ROOT", "RUNNER_URL", "RUNNER_AGENT_TOKEN")  # our names of the last three
-_RESERVED_ENDS = ("_API_KEY", "_API_BASE")
-_CONFIG_PREFIX = "RUNTIME_"
-_DEFAULT_EXEC = ("serve",)
 RUNTIME_BINARY = "usr/local/bin/runtime"  # below an agent's root
 
 
@@ -52,7 +46,7 @@ def with_product_names(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]
     """Return an environment with our own names of what agents may ask of it behind the contract's."""
     entries = list(pairs)
     known = dict(entries)
-    names = zip(LOCKED[-len(_OWN) :], _OWN, strict=True)
+    names = zip(LOCKED_NAMES[-len(OWN_NAMES) :], OWN_NAMES, strict=True)
     return entries + [(own, known[name]) for name, own in names if name in known]
 
 
@@ -62,17 +56,12 @@ def credential_environment(model: str, key: str = "", base: str = "") -> list[tu
     if not (provider and is_qualified):
         return []
     prefix = provider.upper()
-    return [(f"{prefix}{end}", value) for end, value in zip(_RESERVED_ENDS, (key, base), strict=True) if value]
+    return [(f"{prefix}{end}", value) for end, value in zip(CREDENTIAL_ENDS, (key, base), strict=True) if value]
 
 
 def config_environment(configs: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return what CONFIG says as RUNTIME_ variables, sorted by its keys; an empty key is none."""
-    return [(_CONFIG_PREFIX + re.sub(r"[^A-Z0-9]", "_", key.upper()), configs[key]) for key in sorted(configs) if key]
-
-
-def is_reserved(name: str) -> bool:
-    """Tell whether a variable is not the user's to set."""
-    return name in LOCKED or name in _OWN or name.startswith(_CONFIG_PREFIX) or name.endswith(_RESERVED_ENDS)
+    return [(CONFIG_BEGIN + re.sub(r"[^A-Z0-9]", "_", key.upper()), configs[key]) for key in sorted(configs) if key]
 
 
 def add_user_variables(
@@ -98,5 +87,5 @@ def runtime_words(
     root: str, model: str, exec_words: Sequence[str] = (), address: str = "", extra: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Return the words of an agent's own runtime. exec_words: what EXEC says. address: `host:port` to listen at."""
-    words = (f"{root}/{RUNTIME_BINARY}", *(exec_words or _DEFAULT_EXEC), "--root", root, "--model", model)
+    words = (f"{root}/{RUNTIME_BINARY}", *(exec_words or DEFAULT_EXEC), "--root", root, "--model", model)
     return (*words, *(("--addr", address) if address else ()), *extra)

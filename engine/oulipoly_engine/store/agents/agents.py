@@ -66,6 +66,12 @@ def change_plan(store: Store, agent_id: str, plan: AgentPlan, digest: str = "") 
         store.run(row.update(changes).where(row.agent_id == agent_id))
 
 
+def change_isolation(store: Store, agent_id: str, isolation: str) -> None:
+    """Keep which isolation was chosen for an agent."""
+    with store.write():
+        store.run(AgentRow.update({AgentRow.isolation: isolation}).where(AgentRow.agent_id == agent_id))
+
+
 def read(store: Store, agent_id: str) -> Agent | None:
     """Return the agent of an id."""
     rows = store.rows(AgentRow.select(*_COLUMNS).where(AgentRow.agent_id == agent_id))

@@ -43,6 +43,19 @@ def note(store: Store, job_id: str, **changes: Any) -> None:  # noqa: ANN401 - c
         store.run(row.update(values).where(row.job_id == job_id, row.status == "running"))
 
 
+def claim(store: Store, owner: str, most: int, now: datetime) -> Job | None:
+    """Begin the job that has waited longest, and return it; None: none waits, or so many run already."""
+    row = AgentJobRow
+    with store.write():
+        open_jobs = list_open(store)
+        waiting = [job for job in open_jobs if job.status == "pending"]
+        if not waiting or len(open_jobs) - len(waiting) >= most:
+            return None
+        move(store, waiting[0].job_id, "begin", now, owner=owner)
+        rows = store.rows(row.select(*_COLUMNS).where(row.job_id == waiting[0].job_id))
+    return _read(rows[0])
+
+
 def find(store: Store, identity: str) -> tuple[Job, ...]:
     """Return the jobs whose id begins so; an exact one is the only one. identity: not empty."""
     row = AgentJobRow
