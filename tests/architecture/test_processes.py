@@ -9,6 +9,8 @@ import pytest
 _ROOT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("engine/oulipoly_engine", "engine/oulipoly_demo", "tui/oulipoly_tui")
 _STARTERS = ("engine/oulipoly_engine/process/", "engine/oulipoly_engine/host/", "engine/oulipoly_engine/terminal/host/")
+# Of `process`: pipes, the shell that outlives us, programs in front on our terminal, and the trial of bubblewrap.
+_POPEN = ("spawn.py", "stop.py", "user_programs.py", "boxes/machine.py")
 _CALLS = ("fork", "forkpty", "popen", "system", "startfile")
 _FAMILIES = ("exec", "spawn", "posix_spawn")
 _HINT = re.compile(r"\b(os|posix)\b|subprocess_")
@@ -41,6 +43,13 @@ def test_nobody_else_starts_a_process():
     found = {path: starts(source) for path, source in modules().items() if not path.startswith(_STARTERS)}
 
     assert {} == {path: names for path, names in found.items() if names}
+
+
+def test_children_with_pipes_are_started_in_one_place():
+    calls = re.compile(r"subprocess\.(Popen|run)\(")
+    found = {path for path, source in modules().items() if path.startswith(_STARTERS[0]) and calls.search(source)}
+
+    assert {f"{_STARTERS[0]}{name}" for name in _POPEN} == found
 
 
 @pytest.mark.parametrize(

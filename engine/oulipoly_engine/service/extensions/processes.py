@@ -15,7 +15,6 @@ nothing any more is ended, and started anew at the next call.
 from __future__ import annotations
 
 import os
-import selectors
 import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -42,6 +41,7 @@ from oulipoly_engine.drivers.jsonrpc import (
 )
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.extension_api import Handled, Refused, Session, Transform
+from oulipoly_engine.host.loop import READ, WRITE, Loop
 from oulipoly_engine.process.boxes.machine import find_level
 from oulipoly_engine.process.command import Command, describe_exit, inherited_environment
 from oulipoly_engine.process.piped import PipedProcess
@@ -94,6 +94,7 @@ class ProcessExtension:
         self._endpoint = Endpoint(has_version=True)
         self._lines = LineSplitter(_LONGEST_LINE)
         self._noise = 0
+        self._unwritten = bytearray()
         try:
             self._process = PipedProcess(confine(installed, granted, confinement, _argv(installed)))
         except RunnerError as error:
@@ -145,41 +146,22 @@ class ProcessExtension:
 
     def _exchange(self, is_over: Callable[[], bool]) -> None:
         """Write and read until the answer is there. Raises CallFailed."""
-        process = self._process
-        unwritten = memoryview(self._endpoint.take())
-        with selectors.DefaultSelector() as selector:
-            for descriptor in (process.stdout, process.stderr):
-                selector.register(descriptor, selectors.EVENT_READ)
-            if unwritten:
-                selector.register(process.stdin, selectors.EVENT_WRITE)
+        self._unwritten += self._endpoint.take()
+        with Loop() as loop:
+            loop.watch(self._process.stdout, READ, self._read)
+            loop.watch(self._process.stderr, READ, lambda: self._read_log(loop))
             while not is_over():
-                for key, _events in selector.select():
-                    if key.fd == process.stdout:
-                        self._read()
-                    elif key.fd == process.stderr:
-                        self._read_log(selector)
-                    elif key.fd == process.stdin:
-                        unwritten = unwritten[self._write(unwritten) :]
-                unwritten = self._add_output(unwritten, selector)
-            self._read_log(selector)  # what it has printed before its answer
+                loop.watch(self._process.stdin, WRITE if self._unwritten else 0, self._write)
+                loop.turn(None)
+                self._unwritten += self._endpoint.take()  # answers that have gathered
+            self._read_log(loop)  # what it has printed before its answer
 
-    def _add_output(self, unwritten: memoryview, selector: selectors.BaseSelector) -> memoryview:
-        """Return what is to be written now, with the answers that have gathered."""
-        more = self._endpoint.take()
-        if more:
-            unwritten = memoryview(bytes(unwritten) + more)
-        is_waiting = self._process.stdin in selector.get_map()
-        if unwritten and not is_waiting:
-            selector.register(self._process.stdin, selectors.EVENT_WRITE)
-        elif is_waiting and not unwritten:
-            selector.unregister(self._process.stdin)
-        return unwritten
-
-    def _write(self, data: memoryview) -> int:
+    def _write(self) -> None:
         try:
-            return self._process.write(data)
+            count = self._process.write(self._unwritten)
         except OSError as error:
             raise CallFailed(self._describe_end()) from error
+        del self._unwritten[:count]
 
     def _read(self) -> None:
         data = self._process.read(self._process.stdout)
@@ -205,12 +187,12 @@ class ProcessExtension:
         if self._noise > _MOST_LINES:
             raise CallFailed(f"it wrote more than {_MOST_LINES} lines in one call")
 
-    def _read_log(self, selector: selectors.BaseSelector) -> None:
+    def _read_log(self, loop: Loop) -> None:
         data = self._process.read(self._process.stderr)
         if data:
             self._log.write(data.decode("utf-8", "replace"))
-        elif data == b"" and self._process.stderr in selector.get_map():
-            selector.unregister(self._process.stderr)
+        elif data == b"":
+            loop.forget(self._process.stderr)
 
     def _execute(self, asked: ServerRequest) -> None:
         """Run a command outside the sandbox, where that was allowed."""

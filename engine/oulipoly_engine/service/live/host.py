@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
 import signal
-import socket
 import threading
 import time
 import traceback
@@ -34,6 +32,7 @@ from oulipoly_engine.errors import RunnerError, SpawnFailed, StoreUnusable
 from oulipoly_engine.host import launcher
 from oulipoly_engine.host.frames import Bye, Hello, Message, WireBroken
 from oulipoly_engine.host.launcher import is_host
+from oulipoly_engine.host.loop import READ, WRITE, Loop
 from oulipoly_engine.host.peer_credentials import is_same_user
 from oulipoly_engine.host.runtime_folder import Listener
 from oulipoly_engine.process.liveness import Descendants, end_children, reap_adopted
@@ -119,7 +118,7 @@ class Host:
         self._files = files or FileKeeper(None, clock)
         self._hooks = hooks
         self.turns = turns(self._tell)
-        self._selector = selectors.DefaultSelector()
+        self._loop = Loop()
         self._lines = LineSplitter(driver.longest_line)
         self._errors: deque[tuple[float, str]] = deque(maxlen=limits.stderr_lines)  # when it was heard, a line
         self._error_lines = LineSplitter(_CHUNK)
@@ -147,30 +146,20 @@ class Host:
 
     def run(self) -> None:
         """Serve until the CLI has ended and that is recorded."""
-        wake_reader, wake_writer = socket.socketpair()
-        for end in (wake_reader, wake_writer):
-            end.setblocking(False)
-        signal.set_wakeup_fd(wake_writer.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
-            signal.signal(number, signal.SIG_IGN)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, self._take_term)
-        register = self._selector.register
-        register(wake_reader, selectors.EVENT_READ, lambda: wake_reader.recv(_CHUNK))
-        register(self._listener, selectors.EVENT_READ, self._accept)
-        register(self._process.stdout, selectors.EVENT_READ, self._read_stdout)
-        register(self._process.stderr, selectors.EVENT_READ, self._read_stderr)
-        self._files.wake = lambda: wake_writer.send(b"\0")
+        loop = self._loop
+        loop.take_signals(ignored=(signal.SIGHUP, signal.SIGINT, signal.SIGPIPE), on_term=self._take_term)
+        loop.watch(self._listener, READ, self._accept)
+        loop.watch(self._process.stdout, READ, self._read_stdout)
+        loop.watch(self._process.stderr, READ, self._read_stderr)
+        self._files.wake = loop.wake
         if self._hooks is not None:
-            self._hooks.wake = self._files.wake
+            self._hooks.wake = loop.wake
         self._files.ask()
         self.turns.take_over()
         self._driver.begin()
         self._pump()
         while not self._is_done:
-            for key, _ in self._selector.select(self._do_due(time.monotonic())):
-                with contextlib.suppress(BlockingIOError):
-                    key.data()
+            loop.turn(self._do_due(time.monotonic()))
             if self._is_terminated:
                 self.end("shutdown", "its host was told to end")
             self._look_at_process()
@@ -211,7 +200,7 @@ class Host:
         if data is None:
             return False
         if not data:
-            self._selector.unregister(self._process.stdout)
+            self._loop.forget(self._process.stdout)
             self._has_stdout = False
             self._mute_at = time.monotonic()
             self.turns.is_ending = True
@@ -238,7 +227,7 @@ class Host:
         if data is None:
             return False
         if not data:
-            self._selector.unregister(self._process.stderr)
+            self._loop.forget(self._process.stderr)
             self._has_stderr = False
             return False
         for line in self._error_lines.feed(data):
@@ -312,12 +301,8 @@ class Host:
         self._watch_stdin()
 
     def _watch_stdin(self) -> None:
-        waits = bool(self._unsent) and self._process.stdin >= 0
-        known = self._process.stdin in self._selector.get_map() if self._process.stdin >= 0 else False
-        if waits and not known:
-            self._selector.register(self._process.stdin, selectors.EVENT_WRITE, self._write)
-        elif known and not waits:
-            self._selector.unregister(self._process.stdin)
+        if self._process.stdin >= 0:
+            self._loop.watch(self._process.stdin, WRITE if self._unsent else 0, self._write)
 
     def _look_at_process(self) -> None:
         code = self._process.poll()
@@ -367,8 +352,7 @@ class Host:
             return
         seat = ClientSeat(connection)
         self._clients[connection.fileno()] = seat
-        self._selector.register(connection, selectors.EVENT_READ, lambda: self._serve(seat))
-        seat.watched = selectors.EVENT_READ
+        self._watch(seat)
 
     def _serve(self, seat: ClientSeat) -> None:
         try:
@@ -528,14 +512,13 @@ class Host:
                     self._watch(seat)
 
     def _watch(self, seat: ClientSeat) -> None:
-        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if seat.has_unsent else 0)
-        if wanted != seat.watched:
-            self._selector.modify(seat.connection, wanted, lambda: self._serve(seat))
-            seat.watched = wanted
+        events = READ | (WRITE if seat.has_unsent else 0)
+        if events != seat.watched:
+            self._loop.watch(seat.connection, events, lambda: self._serve(seat))
+            seat.watched = events
 
     def _drop(self, seat: ClientSeat, text: str = "") -> None:
-        with contextlib.suppress(KeyError, ValueError):
-            self._selector.unregister(seat.connection)
+        self._loop.forget(seat.connection)
         self._clients = {number: one for number, one in self._clients.items() if one is not seat}
         if seat is self._compactor:
             self._compactor = None

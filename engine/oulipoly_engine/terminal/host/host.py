@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
 import signal
 import socket
 import sys
@@ -19,6 +18,7 @@ from typing import Any, NoReturn, Protocol
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.host.launcher import trim_log
+from oulipoly_engine.host.loop import READ, Loop
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.terminal.host.handles import ChildProcess, TerminalHandles
 from oulipoly_engine.terminal.host.process_groups import cpu_time_s, end_session, send
@@ -82,7 +82,7 @@ class Host:
         self._child = child
         self._recorder = recorder
         self._terminal = handles.terminal
-        self._selector = selectors.DefaultSelector()
+        self._loop = Loop()
         self._screen: _Screen | None = None
         self._deaths = 0
         self._start_at: float | None = 0.0
@@ -97,23 +97,13 @@ class Host:
 
     def run(self) -> None:
         """Hold the terminal until it is over."""
-        wake_reader, wake_writer = socket.socketpair()
-        for end in (wake_reader, wake_writer):
-            end.setblocking(False)
-        signal.set_wakeup_fd(wake_writer.fileno(), warn_on_full_buffer=False)
-        for number in _IGNORED:
-            signal.signal(number, signal.SIG_IGN)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, self._end_on_signal)
-        self._selector.register(wake_reader, selectors.EVENT_READ, lambda: wake_reader.recv(_CHUNK))
+        self._loop.take_signals(ignored=_IGNORED, on_term=self._end_on_signal)
         self._look_at_child()  # it may have ended before anybody listened
         while not self._is_done:
             timeout = self._do_due(time.monotonic())
             if self._is_done:
                 break
-            for key, _ in self._selector.select(timeout):
-                with contextlib.suppress(BlockingIOError):
-                    key.data()
+            self._loop.turn(timeout)
             self._look_at_child()
             self._look_at_screen()
         self._close()
@@ -211,7 +201,7 @@ class Host:
         their_end.close()
         our_end.setblocking(False)
         self._screen = _Screen(pid, our_end, wire.Decoder(FromScreen), now, self._new_watchdog(now))
-        self._selector.register(our_end, selectors.EVENT_READ, self._read_screen)
+        self._loop.watch(our_end, READ, self._read_screen)
         self._start_at = None
         self._send(AliveRequest())
         self._describe(screen_pid=pid)
@@ -224,10 +214,9 @@ class Host:
         """Go on as the screen's process. Never returns."""
         code = 1
         try:
-            signal.set_wakeup_fd(-1)
+            self._loop.close()
             for number in (signal.SIGCHLD, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
-            self._selector.close()
             from oulipoly_engine.terminal.host import screen_process  # noqa: PLC0415 - the emulator stays out of the supervisor
 
             screen_process.serve(
@@ -256,7 +245,7 @@ class Host:
         if pid == 0:
             return
         self._read_screen()  # what it said last
-        self._unwatch(screen.control)
+        self._loop.forget(screen.control)
         screen.control.close()
         self._screen = None
         if self._record_at is not None and self._exited is not None:
@@ -284,7 +273,7 @@ class Host:
         except (OSError, wire.WireBroken):
             return
         if not data:
-            self._unwatch(self._screen.control)
+            self._loop.forget(self._screen.control)
         for message in messages:
             match message:
                 case TitleReport():
@@ -297,10 +286,6 @@ class Host:
                     self._record(self._exited)
                 case EndReport():
                     self._is_done = True
-
-    def _unwatch(self, control: socket.socket) -> None:
-        with contextlib.suppress(KeyError):
-            self._selector.unregister(control)
 
     def _send(self, message: wire.Message) -> None:
         if self._screen is not None:

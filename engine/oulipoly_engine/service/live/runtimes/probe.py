@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import selectors
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -21,6 +20,7 @@ from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.core.transcripts.sanitize import readable
 from oulipoly_engine.drivers.base import Driver, Opening
 from oulipoly_engine.errors import SpawnFailed
+from oulipoly_engine.host.loop import READ, WRITE, Loop
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import asdict, replace
@@ -86,20 +86,18 @@ class _Talk:
         self._driver.tick(time.monotonic())
         self._driver.begin()
         self._take()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            selector.register(self._process.stderr, selectors.EVENT_READ)
+        with Loop() as loop:
+            loop.watch(self._process.stdout, READ, lambda: self._read_output(loop))
+            loop.watch(self._process.stderr, READ, lambda: self._serve_errors(loop))
             while not self._is_over():
                 wait = self._tick()
                 left = deadline - time.monotonic()
                 if left <= 0:
                     self._fail(failures.TIMED_OUT, f"it did not say who it is within {patience_s:g} s")
                     return
-                writes = self._watch_stdin(selector)
-                for key, _ in selector.select(min(left, 1.0 if wait is None else max(wait, 0.01))):
-                    self._serve(key.fd, selector)
-                if writes and not self._pending:
-                    selector.unregister(self._process.stdin)
+                if self._process.stdin >= 0:
+                    loop.watch(self._process.stdin, WRITE if self._pending else 0, self._flush)
+                loop.turn(min(left, 1.0 if wait is None else max(wait, 0.01)))
 
     def end(self) -> None:
         """End the program: by its own words, by the end of its stdin, then by signals."""
@@ -143,28 +141,15 @@ class _Talk:
         self._take()
         return wait
 
-    def _watch_stdin(self, selector: selectors.BaseSelector) -> bool:
-        if not self._pending or self._process.stdin < 0:
-            return False
-        if self._process.stdin not in selector.get_map():
-            selector.register(self._process.stdin, selectors.EVENT_WRITE)
-        return True
-
-    def _serve(self, descriptor: int, selector: selectors.BaseSelector) -> None:
-        if descriptor == self._process.stdin:
-            self._flush()
-        elif descriptor == self._process.stderr:
-            if self._read_errors() is False:
-                selector.unregister(descriptor)
-        else:
-            data = self._process.read(descriptor)
-            if data == b"":
-                selector.unregister(descriptor)
-                self._close()
-            for line in self._lines.feed(data or b""):
-                if isinstance(line, bytes):
-                    self._driver.receive(line)
-                    self._take()
+    def _read_output(self, loop: Loop) -> None:
+        data = self._process.read(self._process.stdout)
+        if data == b"":
+            loop.forget(self._process.stdout)
+            self._close()
+        for line in self._lines.feed(data or b""):
+            if isinstance(line, bytes):
+                self._driver.receive(line)
+                self._take()
 
     def _close(self) -> None:
         """Say that the program has ended, or has closed its stdout."""
@@ -217,6 +202,10 @@ class _Talk:
             if isinstance(line, bytes):
                 self._keep_error(line)
         return data != b""
+
+    def _serve_errors(self, loop: Loop) -> None:
+        if not self._read_errors():
+            loop.forget(self._process.stderr)
 
     def _keep_error(self, line: bytes) -> None:
         text = readable(line.decode("utf-8", "replace"))
