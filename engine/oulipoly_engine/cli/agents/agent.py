@@ -353,7 +353,9 @@ def _prompt(context: Context, options: Namespace) -> int:
     from oulipoly_engine.cli.live.chat_output import Printer  # noqa: PLC0415 - lists need none of it
     from oulipoly_engine.cli.live.chat_turns import Turns  # noqa: PLC0415 - the same
 
-    schema = None if options.schema is None else read_schema(options.schema.read_bytes())
+    schema = (
+        None if options.schema is None else read_schema(stdio.read_prompt(options.schema).encode("utf-8", "replace"))
+    )
     text = " ".join(options.text)
     if text in ("", "-"):
         text = stdio.read_patiently(diagnostics.note)

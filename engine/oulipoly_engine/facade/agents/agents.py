@@ -309,16 +309,15 @@ class Agents(Part):
         """Return the best level of this machine in which an agent's CLI says its version."""
         problem = ""
         for level in _DEFAULT_LEVELS:
-            candidate = replace(agent, isolation=level.value)
-            try:
-                check_isolation(level.value)
-                if level is Level.NONE:
-                    require_person("run an agent without isolation")
-                else:
-                    self._try_cli(candidate, root, runtime)
-            except RunnerError as error:
-                problem = error.message
-                continue
+            if level is Level.NONE:
+                require_person(f"run an agent without isolation ({problem})")
+            else:
+                try:
+                    check_isolation(level.value)
+                    self._try_cli(replace(agent, isolation=level.value), root, runtime)
+                except IsolationUnavailable as error:
+                    problem = error.message
+                    continue
             if problem:
                 self._home.note(f"isolation {level.value}: {problem}")
                 self._write_log(agent, f"isolation {level.value}: {problem}")

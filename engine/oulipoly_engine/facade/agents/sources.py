@@ -9,6 +9,7 @@ from pathlib import Path
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.images.agentfile import Agentfile
 from oulipoly_engine.core.images.refusals import ImageNotFound
+from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.images.images import AgentImage, Images
 from oulipoly_engine.private_files import open_private
@@ -28,6 +29,8 @@ class AgentSource(Record):
 
 def find_path(home: Home, text: str) -> Path | None:
     """Return the folder or the file that a source is; None: it is a reference."""
+    if not text:
+        raise UsageInvalid("name what the agent is run from: an image, an agent definition, or a folder")
     path = Path(text).expanduser()
     if path.exists():
         return path.absolute()
