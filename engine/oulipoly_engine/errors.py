@@ -72,6 +72,34 @@ class AgentUnknown(RequestRefused, slug="agent-not-found"):
     """No agent of that name is configured."""
 
 
+class AgentNotFound(RequestRefused, slug="running-agent-not-found"):
+    """No agent of that name or id was run."""
+
+
+class JobNotFound(RequestRefused, slug="job-not-found"):
+    """No job of that id was run."""
+
+
+class AgentStateInvalid(RequestRefused, slug="agent-state-invalid"):
+    """An agent is not in a state in which this can be done; the message names the state."""
+
+
+class AgentFailed(RequestRefused, slug="agent-failed"):
+    """An agent could not be started; the message says why."""
+
+
+class ToolUnknown(RequestRefused, slug="tool-not-declared"):
+    """An agent's image does not declare that tool."""
+
+
+class ToolMissing(RequestRefused, slug="tool-missing"):
+    """An agent's image declares a tool whose program is not in its tree."""
+
+
+class IsolationUnavailable(RequestRefused, slug="isolation-unavailable"):
+    """The machine cannot isolate an agent as it is asked to; the message says what would let it."""
+
+
 class AgentFileInvalid(RequestRefused, slug="agent-file-invalid"):
     """An agent file is missing, unreadable or has no valid frontmatter."""
 

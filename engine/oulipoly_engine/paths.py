@@ -142,6 +142,16 @@ class Paths(Record):
         return self.data / "signing-key.pem"
 
     @property
+    def running_agents(self) -> Path:
+        """Return the folder of the trees of agents that were run, one each."""
+        return self.data / "agents"
+
+    @property
+    def agent_logs(self) -> Path:
+        """Return the folder of the logs of agents, `ID.log` each."""
+        return self.data / "logs" / "agents"
+
+    @property
     def locks(self) -> Path:
         """Return the folder of leases."""
         return self.data / "locks"

@@ -30,15 +30,16 @@ _GIVEN = {
     "moment": "after",
 }
 _STATES = {"live_sessions": "active", "live_turns": "completed", "live_requests": "answered", "live_queue": "queued"}
-_STATES |= {"worktrees": "ready", "worktree_operations": "begun"}
+_STATES |= {"worktrees": "ready", "worktree_operations": "begun", "agents": "ready", "agent_jobs": "done"}
+_KINDS = {"web_devices": "device", "agent_jobs": "job"}
 _FIRST = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def _value(table, column, kind, number):
     if column in ("status", "state") and table in _STATES:
         return _STATES[table]
-    if (table, column) == ("web_devices", "kind"):
-        return "device"
+    if column == "kind" and table in _KINDS:
+        return _KINDS[table]
     if column in _GIVEN:
         return _GIVEN[column]
     if column.endswith(("_at", "_until", "timestamp")):

@@ -60,6 +60,8 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("chat", "live.chat", _WORK),
     Subcommand("repl", "runs.repl", _WORK),
     Subcommand("resume", "runs.resume", _WORK),
+    Subcommand("agent", "", _WORK, verbs="run, ps, prompt, chat, exec, stop … agents with tools of their own"),
+    Subcommand("job", "", _WORK, verbs="run, list, await, cancel tools of agents in the background"),
     Subcommand("worktree", "", _WORK, verbs="list, remove, restore, prune: the folders that sessions work in"),
     Subcommand("requests", "", _WORK, verbs="list, show, approve, deny, answer what live sessions ask"),
     Subcommand("turn", "", _WORK, verbs="resume: have a live session go on with a turn that was left"),
@@ -113,6 +115,8 @@ SUBCOMMANDS = (  # in each section the most used first
     #
     *_verbs("requests list show approve deny answer cancel", "live.requests"),
     *_verbs("turn resume", "live.recover"),
+    *_verbs("job run ls inspect await cancel", "agents.job"),
+    *_verbs("agent run ps prompt chat exec logs inspect start stop rm", "agents.agent"),
     *_verbs("worktree list remove restore prune allow", "worktrees.worktree"),
     *_verbs("device list pair link confirm revoke", "web.device"),
     *_verbs("grants list revoke", "web.grants"),

@@ -6,6 +6,8 @@ from oulipoly_engine.core.commands.command import ACCOUNT, MODEL, SESSION, TEXT,
 from oulipoly_engine.core.commands.needs import Need
 
 _RUN = Argument("run", choices="runs")
+_JOB = Argument("job")
+_AGENT = Argument("agent name")  # of a running one
 
 COMMANDS = (
     writes("prompt", "send prompt", "send one prompt to a model", (MODEL, TEXT), ("ask", "one-shot", "run")),
@@ -48,4 +50,28 @@ COMMANDS = (
         (_RUN,),
         ("kill orphan", "stop run"),
     ),
+    reads("agent list", "agents", "list what sessions can be begun with", scope="view"),
+    writes(
+        "agent run",
+        "run agent",
+        "run an agent from an Agentfile, an agent definition or an image",
+        (Argument("source"),),
+        ("persona", "agentfile", "image"),
+    ),
+    reads("agent ps", "running agents", "list the agents that run: status, isolation, what they work on"),
+    writes("agent start", "start agent", "start a stopped or failed agent again on its tree", (_AGENT,)),
+    writes("agent stop", "stop agent", "stop an agent: its sessions' processes and its tools end", (_AGENT,)),
+    destroys("agent rm", "remove agent", "stop an agent and remove its tree", (_AGENT,)),
+    reads("agent logs", "agent log", "show the last lines of an agent's log", (_AGENT,)),
+    reads(
+        "agent inspect", "inspect agent", "show all that is known of an agent, and what its isolation holds", (_AGENT,)
+    ),
+    writes("agent exec", "run tool", "run a tool that an agent declares", (_AGENT, Argument("tool"), TEXT)),
+    writes("agent prompt", "ask agent", "send a prompt to an agent and print the answer", (_AGENT, TEXT)),
+    writes("agent chat", "talk to agent", "talk to an agent line by line", (_AGENT,)),
+    writes("job run", "run job", "run a tool of an agent in the background", (_AGENT, Argument("tool"), TEXT)),
+    reads("job ls", "jobs", "list the jobs of agents, the newest first"),
+    reads("job inspect", "inspect job", "show all that is known of a job", (_JOB,)),
+    reads("job await", "await job", "wait for the end of a job and print what it has written", (_JOB,)),
+    destroys("job cancel", "cancel job", "end a job that waits or runs", (_JOB,)),
 )

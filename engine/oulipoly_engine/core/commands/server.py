@@ -18,7 +18,6 @@ COMMANDS = (
     destroys("server end", "end server", "end the server for every device; sessions go on", needs=(Need.SERVER,)),
     reads("server config", "server settings", "show what the server offers, and within which limits", scope="view"),
     reads("server events", "events", "follow what happens in all sessions", scope="view"),
-    reads("agent list", "agents", "list what sessions can be begun with", scope="view"),
     reads("folder list", "browse", "list the folders in which sessions can be begun", scope="view"),
     reads("device list", "devices", "list the devices and links that may use the server", scope="operate"),
     writes("device pair", "pair", "show a QR code that makes a phone a device"),

@@ -41,12 +41,14 @@ from oulipoly_engine.service.worktrees.base.git import without_repository
 from oulipoly_engine.service.worktrees.base.guard import hold_for_start
 from oulipoly_engine.service.worktrees.base.place import is_in_repository
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
+from oulipoly_engine.store.agents import agents
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_entries, live_sessions
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.worktrees import worktrees
 
 if TYPE_CHECKING:
+    from oulipoly_engine.service.agents.start import AgentStart
     from oulipoly_engine.service.extensions.handover import HandOver
 
 PROCESS_SUFFIX = "process"  # of the model under which a CLI's process is recorded: its turns are the calls
@@ -101,8 +103,9 @@ class LiveLauncher(Record):
         if has_past and not driver_of(runtime.kind).resumes:
             self._add_preface(session)
         identity = str(uuid.uuid4())
-        env = self._limits(cli) | self._environment(session, runtime, identity)
-        if self.hand_over is not None:
+        agent_start = self._find_agent_start(session, runtime)
+        env = self._limits(cli) | self._environment(session, runtime, identity, cli, agent_start)
+        if self.hand_over is not None and agent_start is None:  # an agent has what it declares, and nothing else
             opening, env = self.hand_over.give_session(opening, cli, runtime.kind, env)
         model_name = session.model_name
         row = invocations.begin(
@@ -122,13 +125,14 @@ class LiveLauncher(Record):
                 decision_json=decision_json,
             ),
         )
+        program = runtime.program if agent_start is None else agent_start.program
         order = HostOrder(
             session_id=session.session_id,
             host_id=hosts.host_id(session.session_id),
             state_db=str(self.paths.state_db),
             folder=str(self.paths.live_runtime),
             logs=str(self.paths.terminal_logs),
-            argv=tuple(map(escape_word, (runtime.program, *driver_of(runtime.kind).words(opening)))),
+            argv=tuple(map(escape_word, (program, *driver_of(runtime.kind).words(opening)))),
             env={escape_word(key): escape_word(value) for key, value in env.items()},
             kind=runtime.kind,
             opening=opening,
@@ -154,6 +158,7 @@ class LiveLauncher(Record):
             extensions=self.extensions,
             keeps_files=self.keeps_files and is_in_repository(Path(session.workspace)),
             log=str(session_log(self.paths, session.session_id)) if session.opening.log else "",
+            box=None if agent_start is None else agent_start.box,
         )
         host = hosts.start(self.paths, order)
         if host is None:
@@ -178,8 +183,27 @@ class LiveLauncher(Record):
             environment |= protocol.temperature(self.temperature)
         return environment
 
-    def _environment(self, session: LiveSession, runtime: Runtime, identity: str) -> dict[str, str]:
+    def _find_agent_start(self, session: LiveSession, runtime: Runtime) -> AgentStart | None:
+        """Return how the CLI of an agent's session begins; None: the session is no agent's.
+
+        Raises AgentStateInvalid where the agent does not run, ProgramMissing.
+        """
+        agent = agents.find_of_session(self.store, session.session_id)
+        if agent is None:
+            return None
+        from oulipoly_engine.service.agents.start import start_for_session  # noqa: PLC0415 - few sessions are agents'
+
+        return start_for_session(self.paths.running_agents, agent, runtime)
+
+    def _environment(
+        self, session: LiveSession, runtime: Runtime, identity: str, cli: Cli | None, agent_start: AgentStart | None
+    ) -> dict[str, str]:
         account = self.accounts.get(runtime.account)
+        if agent_start is not None:
+            env = launch_environment(runtime, account, agent_start.environment)
+            if cli is not None and runtime.home:  # its login is not in the agent's home
+                env = {**cli.place.environment(runtime.home), **env}
+            return env | markers.parent_env(runtime.account or runtime.id, identity)
         env = markers.without_channel(launch_environment(runtime, account, inherited_environment()))
         if session.opening.log:
             folder = session_artifacts(self.paths, session.session_id)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.core.boxes.box import Box
 from oulipoly_engine.core.live.runtimes import hide_proxy
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.text.redact import redact_strictly
@@ -85,6 +86,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     keeps_files: bool = False  # of the checkout, at the ends of turns
     log: str = ""  # the file of what the CLI says, for people; empty: it is not kept
     extensions: ExtensionOrder = ExtensionOrder()
+    box: Box | None = None  # what its CLI reaches; None: all that its user does
 
 
 class HostAnswer(msgspec.Struct, frozen=True):
@@ -119,6 +121,7 @@ def _host(order: HostOrder) -> None:
                 {unescape_word(key): unescape_word(value) for key, value in order.env.items()},
                 Path(order.opening.cwd),
                 named_in=order.named_in,
+                box=order.box,
             )
         )
         listener = place.listen()

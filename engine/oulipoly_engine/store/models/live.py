@@ -1,4 +1,4 @@
-"""Live sessions: their turns, events, requests and queues, and how the runtimes stood; the outbox of all sessions."""
+"""Live sessions: turns, events, requests, queues, how the runtimes stood; the outbox of all sessions; agents."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from oulipoly_engine.store.base.orm import SQL, AutoField, Check, CompositeKey, 
 from oulipoly_engine.store.models.base import Row, references
 
 _OF_SESSION = references("live_sessions", "session_id")
+_OF_AGENT = references("agents", "agent_id")
+_EMPTY = Default("''")
 
 
 class LiveSessionRow(Row, table_name="live_sessions"):
@@ -148,3 +150,82 @@ class EventReaderRow(Row, table_name="event_readers"):
 
     name = TextField(primary_key=True)
     event_id = IntegerField()
+
+
+class AgentRow(Row, table_name="agents"):
+    """One agent."""
+
+    agent_id = TextField(primary_key=True)
+    name = TextField()
+    source = TextField()
+    digest = TextField(constraints=[_EMPTY])
+    isolation = TextField()
+    plan = TextField(constraints=[Default("'{}'")])  # JSON
+    status = TextField(
+        constraints=[
+            Check("status IN ('pulling', 'starting', 'ready', 'working', 'stopped', 'failed', 'removing', 'removed')")
+        ]
+    )
+    reason = TextField(constraints=[_EMPTY])
+    problem = TextField(constraints=[_EMPTY])
+    owner = TextField(constraints=[_EMPTY])  # the mark of the process that brings it up or removes it
+    created_at = TextField()
+    updated_at = TextField()
+
+
+AgentRow.add_index(AgentRow.name, unique=True, where=SQL("status != 'removed'"), name="idx_agents_name")
+
+
+class AgentHistoryRow(Row, table_name="agent_history"):
+    """One change of an agent's status."""
+
+    id = AutoField()
+    agent_id = TextField(constraints=[_OF_AGENT])
+    at = TextField()
+    status = TextField()
+    reason = TextField(constraints=[_EMPTY])
+    detail = TextField(constraints=[_EMPTY])
+
+
+AgentHistoryRow.add_index(AgentHistoryRow.agent_id, name="idx_agent_history_agent")
+
+
+class AgentSessionRow(Row, table_name="agent_sessions"):
+    """A live session of an agent."""
+
+    session_id = TextField(primary_key=True)
+    agent_id = TextField(constraints=[_OF_AGENT])
+    created_at = TextField()
+
+
+AgentSessionRow.add_index(AgentSessionRow.agent_id, name="idx_agent_sessions_agent")
+
+
+class AgentJobRow(Row, table_name="agent_jobs"):
+    """One tool that was run in an agent."""
+
+    job_id = TextField(primary_key=True)
+    agent_id = TextField(constraints=[_OF_AGENT])
+    kind = TextField(constraints=[Check("kind IN ('exec', 'job')")])
+    tool = TextField()
+    arguments = TextField(constraints=[Default("'[]'")])  # JSON
+    input = TextField(constraints=[_EMPTY])
+    labels = TextField(constraints=[Default("'{}'")])  # JSON
+    status = TextField(
+        constraints=[Check("status IN ('pending', 'running', 'done', 'error', 'cancelled', 'orphaned')")]
+    )
+    owner = TextField(constraints=[_EMPTY])  # the mark of the process that runs it
+    handle = TextField(constraints=[_EMPTY])  # of its process group
+    exit_code = IntegerField(null=True)
+    stdout = TextField(constraints=[_EMPTY])
+    stderr = TextField(constraints=[_EMPTY])
+    stdout_bytes = IntegerField(constraints=[Default(0)])
+    stderr_bytes = IntegerField(constraints=[Default(0)])
+    problem = TextField(constraints=[_EMPTY])
+    created_at = TextField()
+    begun_at = TextField(null=True)
+    ended_at = TextField(null=True)
+
+
+AgentJobRow.add_index(AgentJobRow.agent_id, AgentJobRow.created_at, name="idx_agent_jobs_agent")
+AgentJobRow.add_index(AgentJobRow.status, where=SQL("status IN ('pending', 'running')"), name="idx_agent_jobs_open")

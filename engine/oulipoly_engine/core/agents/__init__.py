@@ -1,0 +1,1 @@
+"""Running agents: their states, environment, and what is written into their trees."""

@@ -1,0 +1,147 @@
+"""A running agent, what it is made of, and the tools that were run in it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+from oulipoly_engine.core.agents.mounts import Mount
+from oulipoly_engine.core.agents.states import Reason, Standing, Status
+from oulipoly_engine.records import Record
+
+OWN_RUNTIME = "builtin:runner"  # live sessions on the user's own accounts
+JOB_OPEN = ("pending", "running")
+
+JOB: Mapping[tuple[str, str], str] = {  # a tool that is run, by (status, event)
+    ("pending", "begin"): "running",
+    ("pending", "cancel"): "cancelled",
+    ("pending", "fail"): "error",
+    ("running", "end"): "done",
+    ("running", "fail"): "error",
+    ("running", "cancel"): "cancelled",
+    ("running", "orphan"): "orphaned",  # whoever ran it is gone
+}
+
+
+class PlannedContext(Record):
+    """One text that an agent is given."""
+
+    name: str  # AGENT, WORKSPACE and MOUNTS are ours
+    text: str
+    description: str = ""
+
+
+class PlannedTool(Record):
+    """One program that an agent may run."""
+
+    name: str
+    ref: str = ""
+    digest: str = ""
+    description: str = ""
+    usage: str = ""  # the text of its USAGE.md
+    program: str = ""  # the file that is copied into the tree; empty: nothing brings it
+
+
+class PlannedFile(Record):
+    """One file below etc/data."""
+
+    name: str
+    digest: str = ""  # of its content, which lies among the images
+    description: str = ""
+
+
+class PlannedVariable(Record):
+    """One variable of the image or of the user."""
+
+    name: str
+    value: str
+    description: str = ""
+
+
+class Overrides(Record):
+    """What the user says instead of the image, or beside it."""
+
+    model: str = ""
+    runtime: str = ""
+    configs: Mapping[str, str] = {}
+    variables: tuple[tuple[str, str], ...] = ()
+    tools: Mapping[str, str] = {}  # the program of a declared tool, as an absolute path
+    mounts: tuple[Mount, ...] = ()
+    profile: str = ""
+
+
+class AgentPlan(Record):
+    """What an agent is made of: its image with all that the user says instead. Kept with the agent, as JSON.
+
+    Until the image was read it has the overrides alone.
+    """
+
+    model: str = ""  # `provider/name`, or a model of the user's
+    runtime: str = OWN_RUNTIME
+    exec_words: tuple[str, ...] = ()
+    contexts: tuple[PlannedContext, ...] = ()
+    configs: Mapping[str, str] = {}
+    variables: tuple[PlannedVariable, ...] = ()
+    tools: tuple[PlannedTool, ...] = ()
+    files: tuple[PlannedFile, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    profile: str = ""  # of its sessions: what they may do without asking; empty: as new sessions have it
+    source_text: str = ""  # the Agentfile as it was written
+    overrides: Overrides = Overrides()  # what went into it
+
+
+class Agent(Record):
+    """One agent."""
+
+    agent_id: str
+    name: str
+    source: str  # the reference or the path that it was run from
+    isolation: str
+    status: Status
+    created_at: datetime
+    updated_at: datetime
+    digest: str = ""
+    plan: AgentPlan = AgentPlan()
+    reason: Reason = ""
+    problem: str = ""  # in words
+    owner: str = ""
+
+    @property
+    def standing(self) -> Standing:
+        """Return how it stands."""
+        return Standing(self.status, self.reason)
+
+
+class Change(Record):
+    """One change of an agent's status."""
+
+    at: datetime
+    status: Status
+    reason: Reason = ""
+    detail: str = ""
+
+
+class Job(Record):
+    """One tool that was run in an agent, at once or as a job in the background."""
+
+    job_id: str
+    agent_id: str
+    kind: Literal["exec", "job"]
+    tool: str
+    status: str
+    created_at: datetime
+    arguments: tuple[str, ...] = ()
+    input: str = ""
+    labels: Mapping[str, str] = {}
+    owner: str = ""
+    handle: str = ""  # `pid ticks place` of the tool's process, which leads its group
+    exit_code: int | None = None
+    stdout: str = ""  # its end
+    stderr: str = ""
+    stdout_bytes: int = 0
+    stderr_bytes: int = 0
+    problem: str = ""
+    begun_at: datetime | None = None
+    ended_at: datetime | None = None

@@ -1,0 +1,45 @@
+"""What an agent's processes reach: its tree, its mounts, and what its programs need. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+
+from oulipoly_engine.core.agents.mounts import Mount
+from oulipoly_engine.core.boxes.box import Access, Box, Level, Network
+from oulipoly_engine.core.boxes.box import Mount as BoxMount
+
+WRITABLE = ("workspace", "tmp", "home", "var")  # of an agent's tree
+_NAMES = ("/etc/passwd", "/etc/group", "/etc/machine-id")  # programs ask who their user is
+_SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib")
+
+
+def agent_box(
+    level: str, root: str, mounts: Sequence[Mount], *, reads: Sequence[str] = (), writes: Sequence[str] = ()
+) -> Box | None:
+    """Return the box of a process of an agent; None: nothing holds it.
+
+    root: of its tree. reads, writes: what its program needs besides. The network is this machine's: its model is there.
+    """
+    if level not in (Level.GUARDED, Level.SEALED):
+        return None
+    shown = [BoxMount(mount.host, Access.READ if mount.is_read_only else Access.WRITE) for mount in mounts]
+    shown += [BoxMount(path, Access.READ, is_optional=True) for path in (*_NAMES, *reads)]
+    shown.append(BoxMount(root, Access.READ))  # behind a mount that may lie around it
+    shown += [BoxMount(f"{root}/{name}", Access.WRITE) for name in WRITABLE]
+    shown += [BoxMount(path, Access.WRITE) for path in writes]
+    return Box(Level(level), tuple(shown), Network.SHARED, folder=f"{root}/workspace")
+
+
+def list_program_folders(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return what is read to start a program. paths: it and what it is a link to, its interpreter likewise.
+
+    Of a program in `…/bin` that is no link, all that lies beside `bin` is its installation's.
+    """
+    return tuple(dict.fromkeys(folder for path in paths for folder in _list_folders(path)))
+
+
+def _list_folders(path: str) -> Iterator[str]:
+    folder = posixpath.dirname(path)
+    if not f"{folder}/".startswith(_SYSTEM):
+        yield folder

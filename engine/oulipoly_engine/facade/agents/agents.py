@@ -1,0 +1,425 @@
+"""Running agents: brought up, listed, stopped, removed. Each change is written before what it says is relied on.
+
+An agent of `builtin:runner` has no process of its own: it is ready when its tree is there and an account can serve it,
+and its sessions are live sessions, whose hosts start their CLIs in its environment and its box.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import uuid
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+from oulipoly_engine.core.agents import names
+from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent, AgentPlan, Change, Job, Overrides
+from oulipoly_engine.core.agents.plan import make_plan
+from oulipoly_engine.core.agents.states import RUNNING, Reason
+from oulipoly_engine.core.agents.texts import AgentView
+from oulipoly_engine.core.boxes.box import Level, list_unheld
+from oulipoly_engine.core.boxes.report import IsolationReport
+from oulipoly_engine.core.images.refusals import AgentfileInvalid, ImageNotFound, ImageRefused
+from oulipoly_engine.core.live import orders
+from oulipoly_engine.core.live.launch.cli_options import CliOptions, check_system_prompt, find_refusal
+from oulipoly_engine.core.live.runtimes import Runtime
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.errors import (
+    AccountUnusable,
+    AgentFailed,
+    AgentFileInvalid,
+    AgentNotFound,
+    AgentStateInvalid,
+    IsolationUnavailable,
+    ProgramMissing,
+    RequestRefused,
+    RunnerError,
+    SystemRefused,
+)
+from oulipoly_engine.facade.agents.sources import find_path, place_files, read_source
+from oulipoly_engine.facade.base.home import Part, find_only
+from oulipoly_engine.facade.base.own_process import require_person
+from oulipoly_engine.facade.live.catalogue import catalogue_of
+from oulipoly_engine.facade.live.sessions import LiveSessions
+from oulipoly_engine.host.link import HostGone, HostUnreachable
+from oulipoly_engine.private_files import make_folder, open_private
+from oulipoly_engine.process.liveness import has_ended_mark, own_mark
+from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.agents import tools
+from oulipoly_engine.service.agents.start import check_isolation, cli_bin_dirs, cli_start, find_cli, tool_start, try_cli
+from oulipoly_engine.service.agents.tree import agent_prompt, remove_tree, view_agent, write_tree
+from oulipoly_engine.service.isolation import measure_box
+from oulipoly_engine.service.live import hosts
+from oulipoly_engine.store.agents import agents, jobs
+from oulipoly_engine.store.base.db import Store
+
+_DEFAULT_LEVELS = (Level.GUARDED, Level.NONE)  # the best first that a CLI of the user's accounts works in
+_LOG_LINES = 200
+_REASONS: tuple[tuple[type[RunnerError], Reason], ...] = (
+    (ImageNotFound, "pull"),
+    (ImageRefused, "config"),
+    (AgentfileInvalid, "config"),
+    (AgentFileInvalid, "config"),
+    (AccountUnusable, "model"),
+    (ProgramMissing, "model"),
+)
+
+
+class AgentWish(Record):
+    """An agent to run."""
+
+    source: str  # a reference, a path, or the name of a definition
+    name: str = ""  # empty: one is chosen
+    isolation: str = ""  # empty: the best that works here
+    overrides: Overrides = Overrides()
+
+
+class AgentStanding(Record):
+    """An agent and how it stands."""
+
+    agent: Agent
+    in_flight: int = 0  # turns and tools that run
+    account: str = ""  # that its newest session is on; empty: it has none yet
+
+    @property
+    def status(self) -> str:
+        """Return its status, which says working also where nobody has written that down yet."""
+        if self.agent.status == "ready" and self.in_flight:
+            return "working"
+        return self.agent.status
+
+
+class AgentDetails(Record):
+    """All that is known of an agent."""
+
+    standing: AgentStanding
+    history: tuple[Change, ...]
+    sessions: tuple[str, ...]
+    view: AgentView
+    unheld: tuple[str, ...]  # what its isolation does not hold, a sentence each
+    skipped: tuple[str, ...]  # variables that were not its image's or the user's to set
+    jobs: tuple[Job, ...]  # the last ones
+    report: IsolationReport | None = None  # measured from inside; None: nothing holds it, or it does not run
+
+
+class Agents(Part):
+    """The running agents of one user."""
+
+    # Finding ---------------------------------------------------------------------------------------------------------
+    def list(self, *, has_removed: bool = False) -> tuple[AgentStanding, ...]:
+        """Return the agents, oldest first, once what killed processes have left is settled."""
+        with self._home.lend_store_to_read() as store:
+            self._home.write_along(store, lambda: self._settle(store), None)
+            listed = agents.list_agents(store, has_removed=has_removed)
+            in_flight = self._count_in_flight(store)
+        return tuple(AgentStanding(agent, in_flight[agent.agent_id]) for agent in listed)
+
+    def find(self, identity: str) -> Agent:
+        """Return the agent of a name, or whose id begins so. Raises AgentNotFound, IdAmbiguous."""
+        with self._home.lend_store_to_read() as store:
+            matches = agents.find(store, identity) if identity else ()
+        none = f"there is no agent {identity[:80]!r}: `agents agent ps` lists them"
+        return find_only(matches, lambda agent: agent.agent_id, identity, "agents", AgentNotFound(none))
+
+    def inspect(self, identity: str) -> AgentDetails:
+        """Return all that is known of an agent. Raises AgentNotFound."""
+        agent_id = self.find(identity).agent_id
+        standing = next(each for each in self.list() if each.agent.agent_id == agent_id)
+        agent = standing.agent
+        root = self.root(agent)
+        with self._home.lend_store_to_read() as store:
+            history = agents.read_history(store, agent_id)
+            sessions = agents.list_sessions(store, agent_id)
+            recent = jobs.list_jobs(store, agent_id, limit=20)
+        view = view_agent(root, agent, self._bin_dirs(agent))
+        unheld, report = self._measure(agent) if agent.isolation else ((), None)
+        skipped = tool_start(root, agent).skipped
+        return AgentDetails(standing, history, sessions, view, unheld, skipped, recent, report)
+
+    def _measure(self, agent: Agent) -> tuple[tuple[str, ...], IsolationReport | None]:
+        """Return what an agent's isolation does not hold, and what was measured from inside; None: nothing was."""
+        root = self.root(agent)
+        start = tool_start(root, agent)
+        unheld = _UNHELD_WITHOUT_BOX if start.box is None else list_unheld(start.box)
+        if agent.plan.runtime != OWN_RUNTIME:
+            return unheld, None
+        unheld = (*unheld, _LOGIN_IS_SEEN)
+        if start.box is None or agent.status not in ("ready", "working") or self._home.read_only:
+            return unheld, None
+        try:
+            runtime = self._find_runtimes(agent)[0]
+            cli = cli_start(root, agent, find_cli(runtime), (runtime.home, runtime.shadow_home))
+            assert cli.box is not None  # noqa: S101 - the level is the agent's, as above
+            folder = self._home.paths.running_agents
+            return unheld, measure_box(cli.box, cli.environment, self._home.paths.home, folder)
+        except RunnerError as error:
+            return (*unheld, f"it could not be measured: {error.message}"), None
+
+    def read_log(self, identity: str, lines: int = _LOG_LINES) -> tuple[str, ...]:
+        """Return the last lines of an agent's log."""
+        path = self.log(self.find(identity))
+        try:
+            text = path.read_text("utf-8", "replace")
+        except FileNotFoundError:
+            return ()
+        return tuple(text.splitlines()[-lines:]) if lines > 0 else ()
+
+    def root(self, agent: Agent) -> Path:
+        """Return the root of an agent's tree."""
+        return self._home.paths.running_agents / agent.agent_id
+
+    def log(self, agent: Agent) -> Path:
+        """Return an agent's log."""
+        return self._home.paths.agent_logs / f"{agent.agent_id}.log"
+
+    # Life ------------------------------------------------------------------------------------------------------------
+    def run(self, wish: AgentWish) -> Agent:
+        """Bring up a new agent and return it, ready. One that fails stays listed, with its reason.
+
+        Raises AgentFailed, NameTaken, IsolationUnavailable, UsageInvalid.
+        """
+        self._home.refuse_if_read_only("run an agent")
+        if wish.isolation == Level.NONE:
+            require_person("run an agent without isolation")
+        if wish.isolation:
+            check_isolation(wish.isolation)
+        now = self._home.now()
+        name = names.check_name(wish.name) if wish.name else self._choose_name()
+        plan = AgentPlan(overrides=wish.overrides)
+        source = str(find_path(self._home, wish.source) or wish.source)
+        agent = Agent(
+            str(uuid.uuid4()),
+            name,
+            source,
+            wish.isolation,
+            "pulling",
+            now,
+            now,
+            plan=plan,
+            owner=own_mark(),
+        )
+        with self._home.lend_store() as store:
+            agents.insert(store, agent)
+            return self._bring_up(store, agent)
+
+    def start(self, identity: str) -> Agent:
+        """Start a stopped or failed agent again on its tree. Raises AgentStateInvalid where it runs, AgentFailed."""
+        self._home.refuse_if_read_only("start an agent")
+        agent = self.find(identity)
+        with self._home.lend_store() as store:
+            self._settle(store)
+            agent = agents.move(store, agent.agent_id, "start", self._home.now(), owner=own_mark())
+            return self._bring_up(store, agent)
+
+    def stop(self, identity: str) -> Agent:
+        """Stop an agent: its sessions' processes and its tools end. One that does not run stays as it is."""
+        self._home.refuse_if_read_only("stop an agent")
+        agent = self.find(identity)
+        with self._home.lend_store() as store:
+            self._settle(store)
+            with suppress(AgentStateInvalid):  # nothing runs
+                agent = agents.move(store, agent.agent_id, "stop", self._home.now())
+                self._write_log(agent, "stopped")
+            self._end_work(store, agent)
+        return self.find(agent.agent_id)
+
+    def remove(self, identity: str) -> Agent:
+        """Stop an agent and remove its tree. Its sessions stay in the list of sessions. Raises SystemRefused."""
+        self._home.refuse_if_read_only("remove an agent")
+        agent = self.find(identity)
+        with self._home.lend_store() as store:
+            if agent.status != "removing":
+                agent = agents.move(store, agent.agent_id, "remove", self._home.now(), owner=own_mark())
+            return self._finish_removal(store, agent)
+
+    # Parts -----------------------------------------------------------------------------------------------------------
+    def _bring_up(self, store: Store, agent: Agent) -> Agent:
+        """Bring an agent from pulling to ready; one whose image was read once keeps it."""
+        try:
+            if not agent.plan.source_text:
+                source = read_source(self._home, agent.source)
+                plan = make_plan(source.agentfile, source.contexts, source.digests, agent.plan.overrides, source.text)
+                agents.change_plan(store, agent.agent_id, plan, source.digest)
+            agent = agents.move(store, agent.agent_id, "image_ready", self._home.now(), owner=own_mark())
+            agent = self._prepare(store, agent)
+            agent = agents.move(store, agent.agent_id, "answer", self._home.now())
+        except AgentStateInvalid as error:  # somebody has stopped or removed it meanwhile
+            raise AgentFailed(f"{agent.name} was not started: {error.message}") from error
+        except RunnerError as error:
+            self._fail(store, agent, error)
+            raise AgentFailed(
+                f"{agent.name} could not be started: {error.message}; `agents agent start {agent.name}` tries again"
+            ) from error
+        self._write_log(agent, f"ready, isolation {agent.isolation}")
+        return agent
+
+    def _prepare(self, store: Store, agent: Agent) -> Agent:
+        """Find who serves an agent and write its tree."""
+        if agent.plan.runtime != OWN_RUNTIME:
+            raise AgentFailed(
+                f"its runtime {agent.plan.runtime} is a program of its own, which this version cannot start: "
+                f"`--runtime {OWN_RUNTIME}` runs it on your accounts"
+            )
+        root = self.root(agent)
+        runtimes = self._find_runtimes(agent)
+        if not agent.isolation:
+            agent = replace(agent, isolation=self._choose_isolation(agent, root, runtimes[0]))
+            agents.change_isolation(store, agent.agent_id, agent.isolation)
+        check_isolation(agent.isolation)
+        self._write_tree(agent)
+        check_system_prompt(agent_prompt(root, agent, self._bin_dirs(agent)))
+        make_folder(self._home.paths.agent_logs)
+        for name in tool_start(root, agent).skipped:
+            self._write_log(agent, f"the variable {name} is reserved and was left out")
+        return agent
+
+    def _find_runtimes(self, agent: Agent) -> tuple[Runtime, ...]:
+        """Return the runtimes that can serve an agent. Raises AccountUnusable, which says why none can."""
+        catalogue = catalogue_of(self._home)
+        model = agent.plan.model
+        provider, is_qualified, _ = model.partition("/")
+        files = self._home.files
+        if model in files.model_names():
+            pooled = {member.account for member in files.model(model).members}
+            runtimes = tuple(each for each in catalogue.runtimes if each.account in pooled)
+        elif is_qualified:
+            runtimes = catalogue.find_all(provider)
+        elif model:
+            raise AccountUnusable(
+                f"MODEL {model} names no provider and is none of your models "
+                f"({', '.join(files.model_names()) or 'there are none'}): `--model NAME` says which is meant"
+            )
+        else:
+            runtimes = catalogue.runtimes
+        asks = CliOptions(system_prompt="x")
+        able = [each for each in runtimes if each.is_enabled]
+        refusals = [find_refusal(each, catalogue.clis.get(each.id), asks) for each in able]
+        served = tuple(each for each, refusal in zip(able, refusals, strict=True) if not refusal)
+        if not served:
+            why = f"no account of yours serves {model or 'an agent without MODEL'}"
+            if refusals:
+                why = refusals[0].partition(":")[0]
+            raise AccountUnusable(
+                f"{why}: `agents runtime list` lists what can be driven; `--model` names another model"
+            )
+        return served
+
+    def _choose_isolation(self, agent: Agent, root: Path, runtime: Runtime) -> str:
+        """Return the best level of this machine in which an agent's CLI says its version."""
+        problem = ""
+        for level in _DEFAULT_LEVELS:
+            if level is Level.NONE:
+                require_person(f"run an agent without isolation ({problem})")
+            else:
+                try:
+                    check_isolation(level.value)
+                    self._try_cli(replace(agent, isolation=level.value), root, runtime)
+                except IsolationUnavailable as error:
+                    problem = error.message
+                    continue
+            if problem:
+                self._home.note(f"isolation {level.value}: {problem}")
+                self._write_log(agent, f"isolation {level.value}: {problem}")
+            return level.value
+        raise IsolationUnavailable(problem)
+
+    def _try_cli(self, agent: Agent, root: Path, runtime: Runtime) -> None:
+        self._write_tree(agent)
+        try_cli(
+            cli_start(root, agent, find_cli(runtime), (runtime.home, runtime.shadow_home)), runtime, agent.isolation
+        )
+
+    def _write_tree(self, agent: Agent) -> None:
+        root = self.root(agent)
+        write_tree(root, agent, self._bin_dirs(agent))
+        try:
+            place_files(self._home, agent, root / "etc/data")
+        except OSError as error:
+            raise SystemRefused(f"the agent's files cannot be written: {error.strerror or error}") from error
+
+    def _bin_dirs(self, agent: Agent) -> tuple[str, ...]:
+        return cli_bin_dirs(self.root(agent), "")
+
+    def _choose_name(self) -> str:
+        with self._home.lend_store_to_read() as store:
+            taken = {agent.name for agent in agents.list_agents(store)}
+        while True:
+            name = names.choose_name(secrets.randbelow(1 << 30))
+            if name not in taken:
+                return name
+
+    def _fail(self, store: Store, agent: Agent, error: RunnerError) -> None:
+        reason: Reason = next((reason for kind, reason in _REASONS if isinstance(error, kind)), "init")
+        self._write_log(agent, f"failed: {error.message}")
+        with suppress(AgentStateInvalid):
+            agents.move(store, agent.agent_id, "fail", self._home.now(), reason=reason, detail=redact(error.message))
+
+    def _write_log(self, agent: Agent, text: str) -> None:
+        """Append a line to an agent's log; a full disk hinders nothing."""
+        line = f"[{self._home.now().isoformat(timespec='seconds')}] {redact('; '.join(text.splitlines()))}\n"
+        with suppress(OSError):
+            make_folder(self._home.paths.agent_logs)
+            with os.fdopen(open_private(self.log(agent), os.O_WRONLY | os.O_APPEND), "ab") as file:
+                file.write(line.encode())
+
+    def _end_work(self, store: Store, agent: Agent) -> None:
+        """End the processes of an agent's sessions, and its tools. Raises RequestRefused where one does not end."""
+        for job in jobs.list_open(store, (agent.agent_id,)):
+            jobs.move(store, job.job_id, "cancel", self._home.now(), problem="the agent was stopped")
+            tools.end_process(job)
+        living = {host.session_id for host in hosts.survey(self._home.paths)}
+        mine = [session for session in agents.list_sessions(store, agent.agent_id) if session in living]
+        live = LiveSessions(self._home)
+        for session_id in mine:
+            with suppress(HostUnreachable, HostGone, RunnerError):
+                live.order(session_id, orders.Cancel(), starts=False)
+        for session_id in mine:
+            if not hosts.wait_for_end(self._home.paths, session_id):
+                raise RequestRefused(f"the process of its session {session_id} does not end: try it again")
+
+    def _finish_removal(self, store: Store, agent: Agent) -> Agent:
+        self._end_work(store, agent)
+        remove_tree(self.root(agent))
+        self.log(agent).unlink(missing_ok=True)
+        return agents.move(store, agent.agent_id, "clean_up", self._home.now())
+
+    # Settling --------------------------------------------------------------------------------------------------------
+    def _settle(self, store: Store) -> None:
+        """Take up what killed processes have left, and note who works and who rests."""
+        for job in jobs.list_open(store):
+            if job.status == "running" and job.owner and has_ended_mark(job.owner):
+                jobs.move(store, job.job_id, "orphan", self._home.now(), problem="the process that ran it was killed")
+                tools.end_process(job)
+        in_flight = self._count_in_flight(store)
+        for agent in agents.list_agents(store):
+            if agent.owner and has_ended_mark(agent.owner):
+                self._settle_left(store, agent)
+            elif agent.status == "ready" and in_flight[agent.agent_id]:
+                self._move_along(store, agent, "work")
+            elif agent.status == "working" and not in_flight[agent.agent_id]:
+                self._move_along(store, agent, "rest")
+
+    def _settle_left(self, store: Store, agent: Agent) -> None:
+        """Settle an agent whose process was killed between two steps."""
+        if agent.status == "removing":
+            with suppress(RunnerError):  # it stays so, and the next one tries again
+                self._finish_removal(store, agent)
+        elif agent.status in RUNNING:
+            self._fail(store, agent, AgentFailed("the process that brought it up was killed"))
+
+    def _move_along(self, store: Store, agent: Agent, event: str) -> None:
+        with suppress(AgentStateInvalid):  # another process was first
+            agents.move(store, agent.agent_id, "work" if event == "work" else "rest", self._home.now())
+
+    def _count_in_flight(self, store: Store) -> Counter[str]:
+        """Return how many turns and tools run, by the ids of their agents."""
+        count = Counter(job.agent_id for job in jobs.list_open(store) if job.status == "running")
+        open_turns = agents.list_open_turns(store)
+        living = {host.session_id for host in hosts.survey(self._home.paths)} if open_turns else set()
+        count.update(agent_id for agent_id, session_id in open_turns if session_id in living)
+        return count
+
+
+_UNHELD_WITHOUT_BOX = ("nothing holds it: every path, process and address of its user is reached",)
+_LOGIN_IS_SEEN = "the login of its account's CLI is seen and used by that CLI, and by what it runs"

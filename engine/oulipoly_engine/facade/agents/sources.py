@@ -1,0 +1,72 @@
+"""Where agents come from: an image; or a folder, a file or a definition, of which an image is built first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from oulipoly_engine.core.agents.agents import Agent
+from oulipoly_engine.core.images.agentfile import Agentfile
+from oulipoly_engine.core.images.refusals import ImageNotFound
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.images.images import AgentImage, Images
+from oulipoly_engine.private_files import open_private
+from oulipoly_engine.records import Record
+from oulipoly_engine.registry.layout import Layout
+
+
+class AgentSource(Record):
+    """What an agent is run from."""
+
+    agentfile: Agentfile
+    text: str  # the Agentfile as it was written
+    contexts: Mapping[str, bytes]  # their texts, by name
+    digests: Mapping[str, str]  # of the contents of files, `add NAME`
+    digest: str
+
+
+def find_path(home: Home, text: str) -> Path | None:
+    """Return the folder or the file that a source is; None: it is a reference."""
+    if not text:
+        raise UsageInvalid("name what the agent is run from: an image, an agent definition, or a folder")
+    path = Path(text).expanduser()
+    if path.exists():
+        return path.absolute()
+    if text.startswith((".", "/", "~")):
+        raise ImageNotFound(f"there is no {text}: name an image, an agent definition, or a folder with an Agentfile")
+    definition = home.paths.agents / f"{text}.md"
+    if "/" not in text and definition.is_file():
+        return definition
+    return None
+
+
+def read_source(home: Home, text: str) -> AgentSource:
+    """Return what a source means now. Raises AgentfileInvalid, ImageNotFound, ImageRefused, ReferenceInvalid."""
+    images = Images(home)
+    path = find_path(home, text)
+    return _read(images, images.load(text if path is None else images.build(path, ())[1].digest))
+
+
+def _read(images: Images, image: AgentImage) -> AgentSource:
+    contexts = {
+        context.name: b"".join(images.fetch(image.layers[f"context {context.name}"]))
+        for context in image.agentfile.agent.contexts
+    }
+    source = image.layers.get("source")
+    text = "" if source is None else b"".join(images.fetch(source)).decode("utf-8", "replace")
+    digests = {key: layer.digest for key, layer in image.layers.items()}
+    text = text or f"# syntax={image.agentfile.syntax}\n"
+    return AgentSource(image.agentfile, text, contexts, digests, image.entry.digest)
+
+
+def place_files(home: Home, agent: Agent, folder: Path) -> None:
+    """Write an agent's data files. Raises ImageNotFound where its image was removed, and OSError."""
+    layout = Layout(home.paths.images)
+    for file in agent.plan.files:
+        if not layout.has(file.digest):
+            raise ImageNotFound(f"the file {file.name} of {agent.source} is gone: build or pull its image again")
+        with os.fdopen(open_private(folder / file.name, os.O_WRONLY | os.O_TRUNC), "wb") as target:
+            for block in layout.blocks(file.digest):
+                target.write(block)

@@ -1,0 +1,228 @@
+"""What agents do: prompts, which are messages to live sessions, and tools."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from oulipoly_engine.core.agents.agents import JOB_OPEN, OWN_RUNTIME, Agent, Job
+from oulipoly_engine.core.agents.tools import check_tool
+from oulipoly_engine.core.live import orders
+from oulipoly_engine.core.live.launch.cli_options import CliOptions, find_refusal
+from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
+from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.core.runs.markers import ParentRef
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.errors import AgentStateInvalid, JobNotFound, RunnerError, UsageInvalid
+from oulipoly_engine.facade.agents.agents import Agents
+from oulipoly_engine.facade.base.home import find_only
+from oulipoly_engine.facade.live.catalogue import catalogue_of
+from oulipoly_engine.facade.live.sessions import LiveSessions, NewSession
+from oulipoly_engine.process.liveness import own_mark
+from oulipoly_engine.service.agents.job_host import MOST_JOBS, WorkerOrder, start_worker
+from oulipoly_engine.service.agents.start import cli_bin_dirs, require_ready
+from oulipoly_engine.service.agents.tools import Stream, ToolResult, Tools, end_process, redact_words
+from oulipoly_engine.service.agents.tree import agent_prompt
+from oulipoly_engine.store.agents import agents, jobs
+
+_LOOK_S = 0.1
+_LONGEST_INPUT = 16 << 20  # bytes of a tool's stdin, which is kept while it runs
+
+
+class AgentWork(Agents):
+    """The agents of one user, and what they are asked to do."""
+
+    # Prompts ---------------------------------------------------------------------------------------------------------
+    def begin_session(
+        self, identity: str, *, has_tools: bool = True, title: str = "", parent: ParentRef | None = None
+    ) -> LiveSession:
+        """Begin a live session of an agent on the best account that serves it.
+
+        It has the agent's texts behind its CLI's system prompt, works in the agent's workspace, in its environment and
+        in its isolation. has_tools: False: its CLI gets none, where it can be held to that. Raises RunnerError.
+        """
+        agent = self._require_running(identity)
+        session_id = str(uuid.uuid4())
+        now = self._home.now()
+        with self._home.lend_store() as store:
+            agents.add_session(store, agent.agent_id, session_id, now)
+        try:
+            wish = self._wish(agent, has_tools=has_tools)
+            begun = LiveSessions(self._home).begin(
+                NewSession(
+                    self.root(agent) / "workspace",
+                    **wish,
+                    session_id=session_id,
+                    title=title or f"agent {agent.name}",
+                    profile=agent.plan.profile or OF_NEW_SESSIONS,
+                    parent=parent,
+                )
+            )
+        except BaseException:
+            with self._home.lend_store() as store:
+                agents.drop_session(store, session_id)
+            raise
+        self._write_log(agent, f"session {session_id} on {begun.session.runtime_id}: {begun.why}")
+        return begun.session
+
+    def find_session(self, identity: str, session: str) -> LiveSession:
+        """Return a session of an agent by the beginning of its id. Raises UsageInvalid where it is another's."""
+        agent = self._require_running(identity)
+        live = LiveSessions(self._home).find(session)
+        with self._home.lend_store_to_read() as store:
+            owner = agents.find_of_session(store, live.session_id)
+        if owner is None or owner.agent_id != agent.agent_id:
+            raise UsageInvalid(f"the session {session[:80]} is not one of the agent {agent.name}")
+        return live
+
+    def close_session(self, session_id: str) -> None:
+        """End the process of a session; its next message starts it again."""
+        try:
+            LiveSessions(self._home).order(session_id, orders.Close(), starts=False)
+        except RunnerError:  # it has ended by itself
+            return
+
+    def _require_running(self, identity: str) -> Agent:
+        agent = self.find(identity)
+        require_ready(agent)
+        if agent.plan.runtime != OWN_RUNTIME:
+            raise AgentStateInvalid(f"the agent {agent.name} runs {agent.plan.runtime}, which takes no prompts from us")
+        return agent
+
+    def _wish(self, agent: Agent, *, has_tools: bool) -> Mapping[str, Any]:
+        """Return where a session of an agent begins, and what is asked of its CLI."""
+        root = self.root(agent)
+        text = agent_prompt(root, agent, cli_bin_dirs(root, ""))
+        has_tools = has_tools or not self._can_forbid_tools(agent)
+        asks = CliOptions(system_prompt=text, tools=None if has_tools else ())
+        model = agent.plan.model
+        if model in self._home.files.model_names():
+            return {"model": model, "asks": asks}
+        if model:
+            provider, _, name = model.partition("/")
+            return {"provider": provider, "cli_model": name, "asks": asks}
+        return {"asks": asks}
+
+    def _can_forbid_tools(self, agent: Agent) -> bool:
+        """Tell whether a CLI that serves an agent can be held to no tools."""
+        clis = catalogue_of(self._home).clis
+        asks = CliOptions(tools=())
+        return any(not find_refusal(each, clis.get(each.id), asks) for each in self._find_runtimes(agent))
+
+    # Tools -----------------------------------------------------------------------------------------------------------
+    def exec(
+        self,
+        identity: str,
+        tool: str,
+        arguments: tuple[str, ...] = (),
+        stdin: bytes = b"",
+        *,
+        stdout: Stream | None = None,
+        stderr: Stream | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Run a declared tool of an agent to its end. stdout, stderr: get what it writes as it comes.
+
+        Raises AgentNotFound, AgentStateInvalid, ToolUnknown, ToolMissing, SpawnFailed, Interrupted.
+        """
+        self._home.refuse_if_read_only("run a tool of an agent")
+        agent = self.find(identity)
+        if len(stdin) > _LONGEST_INPUT:
+            raise UsageInvalid(f"stdin has more than {_LONGEST_INPUT >> 20} MB: give the tool a file")
+        now = self._home.now()
+        job_id = f"exec_{uuid.uuid4()}"
+        mark = own_mark()
+        job = Job(job_id, agent.agent_id, "exec", tool, "running", now, arguments, owner=mark, begun_at=now)
+        with self._home.lend_store() as store:
+            jobs.insert(store, redact_words(job))
+            self._settle(store)
+            try:
+                runner = Tools(store, self._home.paths.running_agents, self._home.now)
+                return runner.run(agent, job, stdin, stdout=stdout, stderr=stderr, timeout_s=timeout_s)
+            finally:
+                self._settle(store)
+
+    # Jobs ------------------------------------------------------------------------------------------------------------
+    def run_job(
+        self, identity: str, tool: str, arguments: tuple[str, ...], stdin: bytes, labels: Mapping[str, str]
+    ) -> Job:
+        """Have a tool of an agent run in the background, and return its job, which waits or runs.
+
+        What it is given is kept until it has ended. Raises AgentNotFound, AgentStateInvalid, ToolUnknown, UsageInvalid.
+        """
+        self._home.refuse_if_read_only("run a tool of an agent")
+        agent = self.find(identity)
+        require_ready(agent)
+        check_tool(tool, [each.name for each in agent.plan.tools])
+        text = stdin.decode("utf-8", "surrogateescape").encode("utf-8", "replace").decode()
+        if any(redact(word) != word for word in (*arguments, text)):
+            raise UsageInvalid("a job's words and stdin are kept, and these hold what looks like a secret: use exec")
+        job_id = f"job_{uuid.uuid4()}"
+        job = Job(job_id, agent.agent_id, "job", tool, "pending", self._home.now(), arguments, text, labels)
+        with self._home.lend_store() as store:
+            jobs.insert(store, job)
+            self._settle(store)
+        self._dispatch()
+        return self.find_job(job_id)
+
+    def list_jobs(self, identity: str = "", labels: Mapping[str, str] | None = None) -> tuple[Job, ...]:
+        """Return the jobs, the newest first; of one agent, or those that have all these labels."""
+        agent_id = self.find(identity).agent_id if identity else ""
+        self.settle()
+        with self._home.lend_store_to_read() as store:
+            return jobs.list_jobs(store, agent_id, kind="job", labels=labels)
+
+    def find_job(self, identity: str) -> Job:
+        """Return the job or the exec whose id begins so. Raises JobNotFound, IdAmbiguous."""
+        with self._home.lend_store_to_read() as store:
+            matches = jobs.find(store, identity) if identity else ()
+        none = JobNotFound(f"there is no job {identity[:80]!r}: `agents job ls` lists them")
+        return find_only(matches, lambda job: job.job_id, identity, "jobs", none)
+
+    def await_job(self, identity: str, timeout_s: float | None = None) -> Job:
+        """Wait for the end of a job, and return it as it is then, or when the time is over."""
+        job = self.find_job(identity)
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while job.status in JOB_OPEN and (deadline is None or time.monotonic() < deadline):
+            time.sleep(_LOOK_S)
+            self.settle()
+            job = self.find_job(job.job_id)
+        return job
+
+    def cancel_job(self, identity: str) -> Job:
+        """End a job that waits or runs. Raises JobNotFound, AgentStateInvalid where it has ended."""
+        self._home.refuse_if_read_only("cancel a job")
+        job = self.find_job(identity)
+        with self._home.lend_store() as store:
+            if not jobs.move(store, job.job_id, "cancel", self._home.now(), problem="it was cancelled", input=""):
+                raise AgentStateInvalid(
+                    f"the job {job.job_id} is not running: it is {self.find_job(job.job_id).status}"
+                )
+            end_process(self.find_job(job.job_id))
+            self._settle(store)
+        return self.find_job(job.job_id)
+
+    def settle(self) -> None:
+        """Note which agents work and which rest, and have jobs run that wait."""
+        with self._home.lend_store_to_read() as store:
+            self._home.write_along(store, lambda: self._settle(store), None)
+        self._dispatch()
+
+    def _dispatch(self) -> None:
+        """Start a worker where jobs wait and fewer run than may."""
+        if self._home.read_only:
+            return
+        with self._home.lend_store_to_read() as store:
+            counts = Counter(job.status for job in jobs.list_open(store))
+        if counts["pending"] and counts["running"] < MOST_JOBS:
+            start_worker(WorkerOrder(str(self._home.paths.state_db), str(self._home.paths.running_agents)))
+
+
+def ask_for_json(text: str, schema: Mapping[str, Any]) -> str:
+    """Return a prompt that asks for an answer of a schema."""
+    described = json.dumps(schema, ensure_ascii=False)
+    return f"{text}\n\nAnswer with one JSON value and no other word. This JSON Schema says what it may be:\n{described}"

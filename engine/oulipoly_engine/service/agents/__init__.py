@@ -1,0 +1,1 @@
+"""Running agents: brought up, watched, stopped and removed, and their tools."""

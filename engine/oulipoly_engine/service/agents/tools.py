@@ -1,0 +1,193 @@
+"""A tool of an agent, run to its end or to the end of whoever wanted it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from oulipoly_engine.core.agents.agents import Agent, Job
+from oulipoly_engine.core.agents.tools import check_tool
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.errors import Interrupted, RunnerError, ToolMissing
+from oulipoly_engine.process.command import Command, ProcessResult
+from oulipoly_engine.process.liveness import has_ended, here, start_ticks
+from oulipoly_engine.process.run import run
+from oulipoly_engine.process.stop import GroupWatch, group_lives, stop_group
+from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.agents.start import check_isolation, require_ready, tool_start
+from oulipoly_engine.store.agents import jobs
+from oulipoly_engine.store.base.db import Store
+
+_TAIL = 64 << 10  # bytes of each stream that are kept
+TIMED_OUT = 124
+
+
+class Stream(Protocol):
+    """Where bytes of a tool go as they come."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take them."""
+
+
+class ToolResult(Record):
+    """What came of a tool."""
+
+    job: Job
+    exit_code: int = 0
+    stdout: bytes = b""  # its end
+    stderr: bytes = b""
+    timed_out: bool = False
+
+
+class _Sink:
+    """Passes bytes on as they come; a receiver that fails is given no more, and hinders nothing."""
+
+    def __init__(self, stdout: Stream | None, stderr: Stream | None) -> None:
+        self._stdout = stdout
+        self._stderr = stderr
+        self.stdout_bytes = 0
+        self.stderr_bytes = 0
+
+    def read(self, data: memoryview) -> None:
+        """Look for nothing in it."""
+
+    def stdout(self, data: memoryview) -> None:
+        """Pass bytes of its stdout on."""
+        self.stdout_bytes += len(data)
+        self._stdout = _write(self._stdout, data)
+
+    def stderr(self, data: memoryview) -> None:
+        """Pass bytes of its stderr on."""
+        self.stderr_bytes += len(data)
+        self._stderr = _write(self._stderr, data)
+
+    def tick(self, idle_s: float) -> None:
+        """Do nothing."""
+
+
+class Tools:
+    """The tools of agents, with what they leave as evidence."""
+
+    def __init__(self, store: Store, folder: Path, now: Callable[[], datetime]) -> None:
+        """folder: of the trees of all agents."""
+        self._store = store
+        self._folder = folder
+        self._now = now
+
+    def run(
+        self,
+        agent: Agent,
+        job: Job,
+        stdin: bytes = b"",
+        *,
+        stdout: Stream | None = None,
+        stderr: Stream | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Run the tool of a job that was written down, and return how it ended.
+
+        stdout, stderr: get what it writes as it comes. Raises AgentStateInvalid, ToolUnknown, ToolMissing,
+        SpawnFailed, and Interrupted once its whole group is gone.
+        """
+        sink = _Sink(stdout, stderr)
+        try:
+            command = self._command(agent, job, stdin, timeout_s)
+            with _Watched(self._store, job) as watched:
+                result = run(command, sink, watched.note)
+        except Interrupted:
+            self._end(job, sink, None, "cancel", "it was interrupted")
+            raise
+        except RunnerError as error:
+            self._end(job, sink, None, "fail", error.message)
+            raise
+        if result.stopped_for == "stopped":
+            self._end(job, sink, result, "cancel", "it was stopped")
+        else:
+            self._end(job, sink, result, "end", "it took too long" if result.stopped_for == "timeout" else "")
+        timed_out = result.stopped_for == "timeout"
+        code = TIMED_OUT if timed_out else result.exit_code
+        return ToolResult(job, code, result.stdout_tail, result.stderr_tail, timed_out)
+
+    def _command(self, agent: Agent, job: Job, stdin: bytes, timeout_s: float | None) -> Command:
+        require_ready(agent)
+        check_tool(job.tool, [tool.name for tool in agent.plan.tools])
+        root = self._folder / agent.agent_id
+        program = root / "usr/bin" / job.tool
+        if not program.is_file():
+            raise ToolMissing(
+                f"the tool {job.tool!r} is declared and its program is not in the agent: run the agent with "
+                f"--tool {job.tool}=PROGRAM"
+            )
+        check_isolation(agent.isolation)
+        start = tool_start(root, agent)
+        return Command(
+            (str(program), *job.arguments),
+            start.environment,
+            root / "workspace",
+            stdin=stdin or None,
+            timeout_s=timeout_s,
+            is_configured=False,
+            box=start.box,
+        )
+
+    def _end(self, job: Job, sink: _Sink, result: ProcessResult | None, event: str, problem: str) -> None:
+        """Write down how a tool ended; without secrets that are known as such."""
+        changes: dict[str, object] = {"input": "", "stdout_bytes": sink.stdout_bytes, "stderr_bytes": sink.stderr_bytes}
+        if result is not None:
+            changes |= {"exit_code": result.exit_code}
+            changes |= {"stdout": _to_text(result.stdout_tail), "stderr": _to_text(result.stderr_tail)}
+        jobs.move(self._store, job.job_id, event, self._now(), problem=redact(problem), **changes)
+
+
+def end_process(job: Job) -> None:
+    """End the group of a tool whose job is over and that may still run."""
+    if not job.handle:
+        return
+    pid, ticks, place = job.handle.split(" ", 2)
+    if place != (here() or "") or has_ended(int(pid), int(ticks)):  # elsewhere its number means another process
+        return
+    group = int(pid)
+    stop_group(group, lambda: not group_lives(group))
+
+
+class _Watched:
+    """Notes the group of a tool, and has it end if we are killed."""
+
+    def __init__(self, store: Store, job: Job) -> None:
+        self._store = store
+        self._job = job
+        self._watch: GroupWatch | None = None
+
+    def __enter__(self) -> _Watched:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._watch is not None:
+            self._watch.close()
+
+    def note(self, pid: int) -> None:
+        with suppress(OSError):
+            self._watch = GroupWatch(pid)
+        jobs.note(self._store, self._job.job_id, handle=f"{pid} {start_ticks(pid) or 0} {here() or ''}")
+
+
+def _write(stream: Stream | None, data: memoryview) -> Stream | None:
+    if stream is None:
+        return None
+    try:
+        stream.write(bytes(data))
+    except (OSError, ValueError, RuntimeError):
+        return None
+    return stream
+
+
+def _to_text(data: bytes) -> str:
+    return redact(data[-_TAIL:].decode("utf-8", "replace"))
+
+
+def redact_words(job: Job) -> Job:
+    """Return a job as it is written down: its arguments without secrets that are known as such."""
+    return replace(job, arguments=tuple(map(redact, job.arguments)))

@@ -1,0 +1,186 @@
+"""An agent's tree on the disk: written whole at each start, but for what is the agent's own.
+
+`etc` and `usr` are made anew, whatever the agent has made of them: nothing is written through a link that it has left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent
+from oulipoly_engine.core.agents.mounts import Mount
+from oulipoly_engine.core.agents.texts import (
+    AgentView,
+    ToolText,
+    agent_text,
+    mounts_text,
+    system_prompt,
+    workspace_text,
+)
+from oulipoly_engine.errors import AgentFailed, SystemRefused
+from oulipoly_engine.private_files import make_folder, open_private, write_private
+
+_OWN = ("workspace", "tmp", "home", "var", "var/lib", "home/.config", "home/.cache", "home/.local", "home/.local/share")
+_MADE_ANEW = ("etc", "usr")
+_BINS = "usr/bin"
+_PROGRAM_MODE = 0o755
+
+
+def agent_root(folder: Path, agent: Agent) -> Path:
+    """Return the root of an agent's tree. folder: of all agents."""
+    return folder / agent.agent_id
+
+
+def write_tree(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> None:
+    """Write an agent's tree, or what belongs into it anew. Raises AgentFailed, SystemRefused."""
+    try:
+        make_folder(root)
+        for name in _MADE_ANEW:
+            _remove(root / name)
+        for name in _OWN:
+            _require_folder(root, name)
+        _write_own(root, agent, bin_dirs)
+        for mount in agent.plan.mounts:
+            _link_mount(root, mount)
+    except OSError as error:
+        path = error.filename if isinstance(error.filename, str) else str(root)
+        raise SystemRefused(f"the agent's tree cannot be written: {path}: {error.strerror or error}") from error
+
+
+def remove_tree(root: Path) -> None:
+    """Remove an agent's tree; one that is not there is removed. Raises SystemRefused."""
+    try:
+        _remove(root)
+    except OSError as error:
+        raise SystemRefused(f"{root} cannot be removed: {error.strerror or error}") from error
+
+
+def view_agent(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> AgentView:
+    """Return an agent's tree as the agent sees it."""
+    plan = agent.plan
+    place = str(root)
+    return AgentView(
+        name=agent.name,
+        root=place,
+        workspace=f"{place}/workspace",
+        bin_dirs=bin_dirs,
+        isolation=agent.isolation,
+        runtime_binary="" if plan.runtime == OWN_RUNTIME else f"{place}/usr/local/bin/runtime",
+        tools=tuple(
+            ToolText(tool.name, tool.description, f"{place}/etc/data/bins/{tool.name}/USAGE.md" if tool.usage else "")
+            for tool in plan.tools
+        ),
+        data_files=tuple((each.name, each.description) for each in plan.files),
+        variables=tuple((each.name, each.description) for each in plan.variables),
+        capabilities=plan.capabilities,
+        mounts=plan.mounts,
+    )
+
+
+def list_texts(view: AgentView, agent: Agent) -> tuple[tuple[str, str], ...]:
+    """Return all texts that an agent is given, by their names: those of its image, then ours."""
+    texts = [(context.name, context.text) for context in agent.plan.contexts]
+    ours = (("AGENT", agent_text(view)), ("WORKSPACE", workspace_text(view)), ("MOUNTS", mounts_text(view)))
+    return (*texts, *ours)
+
+
+def agent_prompt(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> str:
+    """Return what stands behind the system prompt of an agent's CLI."""
+    return system_prompt(list_texts(view_agent(root, agent, bin_dirs), agent))
+
+
+def _write_own(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> None:
+    plan = agent.plan
+    view = view_agent(root, agent, bin_dirs)
+    for name in ("etc/context", "etc/data/bins", "usr/bin", "usr/local/bin"):
+        make_folder(root / name)
+    for name, text in list_texts(view, agent):
+        write_private(root / "etc/context" / f"{name}.md", text.encode())
+    for tool in plan.tools:
+        if tool.usage:
+            make_folder(root / "etc/data/bins" / tool.name)
+            write_private(root / "etc/data/bins" / tool.name / "USAGE.md", tool.usage.encode())
+        if tool.program:
+            _copy_program(Path(tool.program), root / _BINS / tool.name)
+    if plan.source_text:
+        write_private(root / "etc/Agentfile", plan.source_text.encode())
+    document = json.dumps(describe_agent(view, agent), indent=2, ensure_ascii=False)  # which is YAML as well
+    write_private(root / "etc/agent.yaml", f"{document}\n".encode())
+
+
+def describe_agent(view: AgentView, agent: Agent) -> Mapping[str, Any]:
+    """Return what agent.yaml says: no value of a variable, no path of the host behind a mount, no credential."""
+    plan = agent.plan
+    document = {
+        "id": agent.agent_id,
+        "name": agent.name,
+        "model": plan.model,
+        "workspace": view.workspace,
+        "image": {"ref": agent.source, "digest": agent.digest},
+        "runtime": {"ref": plan.runtime, "binary": view.runtime_binary},
+        "isolation": agent.isolation,
+        "configs": dict(plan.configs),
+        "capabilities": [{"name": name, "description": ""} for name in plan.capabilities],
+        "envs": [each.name for each in plan.variables],
+        "mounts": [
+            {"target": each.target, "description": each.description, "read_only": each.is_read_only}
+            for each in plan.mounts
+        ],
+        "context": [
+            {"name": each.name, "file": f"{view.root}/etc/context/{each.name}.md", "description": each.description}
+            for each in plan.contexts
+        ],
+        "tools": [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "binary": f"{view.root}/{_BINS}/{tool.name}",
+                "ref": tool.ref,
+                "digest": tool.digest,
+                "usage": tool.usage and f"{view.root}/etc/data/bins/{tool.name}/USAGE.md",
+            }
+            for tool in plan.tools
+        ],
+    }
+    return {key: value for key, value in document.items() if value not in ("", [], {})}
+
+
+def _copy_program(source: Path, target: Path) -> None:
+    if not source.is_file():
+        raise AgentFailed(f"the program of the tool {target.name!r} is not there: {source}")
+    with source.open("rb") as program, os.fdopen(open_private(target, os.O_WRONLY | os.O_TRUNC), "wb") as copy:
+        shutil.copyfileobj(program, copy)
+        os.fchmod(copy.fileno(), _PROGRAM_MODE)
+
+
+def _link_mount(root: Path, mount: Mount) -> None:
+    if not os.path.lexists(mount.host):
+        raise AgentFailed(f"there is no {mount.host}, which -v gives the agent: create it, or leave it out")
+    parts = mount.target.strip("/").split("/")
+    for depth in range(1, len(parts)):
+        _require_folder(root, "/".join(parts[:depth]))
+    link = root.joinpath(*parts)
+    if link.is_symlink():
+        link.unlink()
+    if os.path.lexists(link):
+        raise AgentFailed(f"the agent has files at {mount.target} already: choose another target")
+    link.symlink_to(mount.host)
+
+
+def _require_folder(root: Path, name: str) -> None:
+    folder = root / name
+    if folder.is_symlink() or (os.path.lexists(folder) and not folder.is_dir()):
+        raise AgentFailed(f"{folder} is not a folder: the agent has replaced it; remove it, or the agent")
+    make_folder(folder)
+
+
+def _remove(path: Path) -> None:
+    if path.is_symlink() or (os.path.lexists(path) and not path.is_dir()):
+        path.unlink()
+    elif path.is_dir():
+        shutil.rmtree(path)

@@ -1,0 +1,162 @@
+"""Agents: moved from status to status by compare-and-set, each change with a row of history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.agents import states
+from oulipoly_engine.core.agents.agents import Agent, AgentPlan, Change
+from oulipoly_engine.core.agents.states import Event, Reason
+from oulipoly_engine.core.live.states import TURN_OPEN
+from oulipoly_engine.errors import AgentStateInvalid, NameTaken
+from oulipoly_engine.records import asdict, prepare
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.rows import name_values
+from oulipoly_engine.store.models.live import AgentHistoryRow, AgentRow, AgentSessionRow, LiveTurnRow
+
+_COLUMNS = AgentRow._meta.sorted_fields
+_plans = msgspec.json.Decoder(prepare(AgentPlan))
+
+
+def insert(store: Store, agent: Agent) -> None:
+    """Write an agent that is about to be brought up. Raises NameTaken."""
+    columns = {name: getattr(agent, name) for name in asdict(agent)}
+    columns |= {"plan": msgspec.json.encode(agent.plan).decode()}
+    columns |= {name: to_text(columns[name]) for name in ("created_at", "updated_at")}
+    with store.write():
+        if find(store, agent.name):
+            raise NameTaken(f"there is an agent {agent.name!r}: choose another name, or `agents agent rm` it first")
+        store.insert(AgentRow, **columns)
+        _note(store, agent.agent_id, agent.updated_at, Change(agent.updated_at, agent.status))
+
+
+def move(
+    store: Store, agent_id: str, event: Event, now: datetime, *, reason: Reason = "", detail: str = "", owner: str = ""
+) -> Agent:
+    """Apply an event, and return the agent as it is then. owner: who goes on with it, as a process's mark.
+
+    Raises AgentStateInvalid where the event cannot come; so only one of several processes starts an agent.
+    """
+    row = AgentRow
+    with store.write():
+        agent = read(store, agent_id)
+        if agent is None:
+            raise AgentStateInvalid("the agent is removed: `agents agent run` makes another one")
+        standing = states.advance(agent.standing, event, reason)
+        problem = detail if standing.status == "failed" else ""
+        changes = {row.status: standing.status, row.reason: standing.reason, row.problem: problem}
+        changes |= {row.owner: owner, row.updated_at: to_text(now)}
+        store.run(row.update(changes).where(row.agent_id == agent_id))
+        _note(store, agent_id, now, Change(now, standing.status, standing.reason, detail))
+        changed = read(store, agent_id)
+    assert changed is not None  # noqa: S101 - it was there, and this is one transaction
+    return changed
+
+
+def change_plan(store: Store, agent_id: str, plan: AgentPlan, digest: str = "") -> None:
+    """Keep what an agent is made of, once its image was read."""
+    row = AgentRow
+    changes = {row.plan: msgspec.json.encode(plan).decode(), row.digest: digest}
+    with store.write():
+        store.run(row.update(changes).where(row.agent_id == agent_id))
+
+
+def change_isolation(store: Store, agent_id: str, isolation: str) -> None:
+    """Keep which isolation was chosen for an agent."""
+    with store.write():
+        store.run(AgentRow.update({AgentRow.isolation: isolation}).where(AgentRow.agent_id == agent_id))
+
+
+def read(store: Store, agent_id: str) -> Agent | None:
+    """Return the agent of an id."""
+    rows = store.rows(AgentRow.select(*_COLUMNS).where(AgentRow.agent_id == agent_id))
+    return _read(rows[0]) if rows else None
+
+
+def find(store: Store, identity: str) -> tuple[Agent, ...]:
+    """Return the agents whose name is this, or whose id begins so; a name is the only one. Removed ones are not there.
+
+    identity: not empty.
+    """
+    row = AgentRow
+    is_there = row.status != "removed"
+    query = row.select(*_COLUMNS).where(is_there, (row.name == identity) | row.agent_id.startswith(identity))
+    agents = tuple(map(_read, store.rows(query)))
+    return tuple(agent for agent in agents if agent.name == identity) or agents
+
+
+def list_agents(store: Store, *, has_removed: bool = False) -> tuple[Agent, ...]:
+    """Return the agents, oldest first."""
+    row = AgentRow
+    query = row.select(*_COLUMNS).order_by(row.created_at, row.agent_id)
+    query = query if has_removed else query.where(row.status != "removed")
+    return tuple(map(_read, store.rows(query)))
+
+
+def read_history(store: Store, agent_id: str, limit: int = 50) -> tuple[Change, ...]:
+    """Return the last changes of an agent's status, oldest first."""
+    row = AgentHistoryRow
+    columns = (row.at, row.status, row.reason, row.detail)
+    query = row.select(*columns).where(row.agent_id == agent_id).order_by(row.id.desc()).limit(limit)
+    changes = [Change(from_text(at), *values) for at, *values in store.rows(query)]
+    return tuple(reversed(changes))
+
+
+def _note(store: Store, agent_id: str, now: datetime, change: Change) -> None:
+    store.insert(
+        AgentHistoryRow,
+        agent_id=agent_id,
+        at=to_text(now),
+        status=change.status,
+        reason=change.reason,
+        detail=change.detail,
+    )
+
+
+# Sessions ------------------------------------------------------------------------------------------------------------
+def add_session(store: Store, agent_id: str, session_id: str, now: datetime) -> None:
+    """Note that a session is an agent's, before it begins."""
+    with store.write():
+        store.insert(AgentSessionRow, session_id=session_id, agent_id=agent_id, created_at=to_text(now))
+
+
+def drop_session(store: Store, session_id: str) -> None:
+    """Forget a session that did not begin."""
+    with store.write():
+        store.run(AgentSessionRow.delete().where(AgentSessionRow.session_id == session_id))
+
+
+def find_of_session(store: Store, session_id: str) -> Agent | None:
+    """Return the agent whose session this is; None: it is nobody's."""
+    row = AgentRow
+    session = AgentSessionRow
+    of_session = session.select(session.agent_id).where(session.session_id == session_id)
+    rows = store.rows(row.select(*_COLUMNS).where(row.agent_id.in_(of_session)))
+    return _read(rows[0]) if rows else None
+
+
+def list_sessions(store: Store, agent_id: str) -> tuple[str, ...]:
+    """Return the ids of an agent's sessions, the newest first."""
+    row = AgentSessionRow
+    query = row.select(row.session_id).where(row.agent_id == agent_id).order_by(row.created_at.desc())
+    return tuple(session_id for (session_id,) in store.rows(query))
+
+
+def list_open_turns(store: Store, agent_ids: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:
+    """Return agent and session of each turn that is under way; of some agents alone, or of all."""
+    row = LiveTurnRow
+    session = AgentSessionRow
+    query = session.select(session.agent_id, session.session_id).join(row, on=row.session_id == session.session_id)
+    query = query.where(row.status.in_(TURN_OPEN))
+    query = query.where(session.agent_id.in_(tuple(agent_ids))) if agent_ids else query
+    return tuple((agent_id, session_id) for agent_id, session_id in store.rows(query))
+
+
+def _read(values: tuple[Any, ...]) -> Agent:
+    at = name_values(_COLUMNS, values)
+    return Agent(**at | {"plan": _plans.decode(at["plan"])})

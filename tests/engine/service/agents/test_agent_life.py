@@ -1,0 +1,170 @@
+"""The life of agents on the user's own accounts, in a demo world."""
+
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.core.agents.agents import Overrides
+from oulipoly_engine.core.agents.states import Standing
+from oulipoly_engine.errors import (
+    AgentFailed,
+    AgentNotFound,
+    AgentStateInvalid,
+    JobNotFound,
+    NameTaken,
+    ToolUnknown,
+    UsageInvalid,
+)
+from oulipoly_engine.facade.agents.agents import AgentWish
+from oulipoly_engine.process.liveness import here
+from oulipoly_engine.store.agents import agents
+from oulipoly_engine.store.base.db import open_store
+
+GONE = f"1 1 {here() or ''}"  # the mark of a process that has ended
+FILE = """FROM scratch
+NAME meteo
+MODEL demo-codex
+CONTEXT SOUL <<END
+You tell the weather.
+END
+ENV MODE=fast
+ADD cities.json
+BIN jq example.com/jq
+"""
+
+
+@pytest.fixture
+def source(live):
+    folder = live.root / "meteo"
+    folder.mkdir()
+    (folder / "Agentfile").write_text(FILE)
+    (folder / "cities.json").write_text("{}")
+    return str(folder)
+
+
+@pytest.fixture
+def change(live):
+    """Return a way to change an agent's row, as a killed process leaves it."""
+
+    def change(agent, standing, owner):
+        store = open_store(live.engine.paths.state_db)
+        with store.write():
+            row = agents.AgentRow
+            fields = {row.status: standing.status, row.reason: standing.reason, row.owner: owner}
+            store.run(row.update(fields).where(row.agent_id == agent.agent_id))
+        store.close()
+
+    return change
+
+
+def test_agent_is_asked_in_a_live_session_of_its_own_environment(live, source):
+    work = live.engine.agents
+    agent = work.run(AgentWish(source, "calm", "none"))
+    session = work.begin_session("calm")
+    turn = live.live.send(session.session_id, "Hello", waits=True)
+    (host,) = live.live.hosts()
+    environ = Path(f"/proc/{host.pid}/environ").read_bytes().decode()
+    variables = dict(entry.split("=", 1) for entry in environ.split("\0") if entry)
+    details = work.inspect("calm")
+    work.stop("calm")
+
+    root = str(work.root(agent))
+    assert (turn.status, bool(turn.reply)) == ("completed", True)
+    assert session.workspace == f"{root}/workspace"
+    assert any("You tell the weather." in word for word in session.opening.args)
+    assert variables["HOME"] == f"{root}/home"
+    assert variables["PATH"].startswith(f"{root}/usr/bin:")
+    assert variables["MODE"] == "fast"
+    assert "XDG_RUNTIME_DIR" not in variables
+    assert details.sessions == (session.session_id,)
+    assert live.live.hosts() == ()
+    with pytest.raises(AgentStateInvalid, match="agent start calm"):
+        work.begin_session("calm")
+
+
+def test_agent_is_stopped_started_and_removed_with_its_tree(live, source):
+    work = live.engine.agents
+    agent = work.run(AgentWish(source, "calm", "none"))
+    with pytest.raises(NameTaken):
+        work.run(AgentWish(source, "calm", "none"))
+    with pytest.raises(AgentStateInvalid, match="already running"):
+        work.start("calm")
+    (work.root(agent) / "workspace/notes").write_text("mine")
+    stopped = [work.stop("calm").status, work.stop("calm").status]
+    work.start("calm")
+    kept = (work.root(agent) / "workspace/notes").read_text()
+    data = (work.root(agent) / "etc/data/cities.json").read_text()
+    work.remove(agent.agent_id[:8])
+
+    assert (stopped, kept, data) == (["stopped", "stopped"], "mine", "{}")
+    assert not work.root(agent).exists()
+    assert work.list() == ()
+    with pytest.raises(AgentNotFound):
+        work.stop("calm")
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "reason", "words"),
+    [
+        ("FROM scratch\nNAME x\nCONFIG key!\n", Overrides(), "config", "key"),
+        ("FROM scratch\nNAME x\nMODEL nobody/model\n", Overrides(), "model", "nobody"),
+        ("FROM scratch\nNAME x\nMODEL nothing\n", Overrides(), "model", "none of your models"),
+        ("FROM scratch\nNAME ../escape\n", Overrides(), "config", "NAME"),
+        ("FROM scratch\nNAME x\nRUNTIME ghcr.io/x/runtime\n", Overrides(), "init", "builtin:runner"),
+        ("FROM example.com/none\nNAME x\n", Overrides(), "pull", "example.com/none"),
+    ],
+    ids=["config", "provider", "model", "hostile", "runtime", "parent"],
+)
+def test_agent_that_cannot_be_brought_up_stays_with_its_reason(live, source, text, overrides, reason, words):
+    (live.root / "meteo/Agentfile").write_text(text)
+    with pytest.raises(AgentFailed, match=words):
+        live.engine.agents.run(AgentWish(source, "bad", "none", overrides))
+    (standing,) = live.engine.agents.list()
+
+    assert (standing.status, standing.agent.reason) == ("failed", reason)
+    assert words in standing.agent.problem
+    assert words in live.engine.agents.read_log("bad")[0]
+
+
+def test_what_a_killed_process_has_left_is_settled_by_the_next(live, source, change):
+    work = live.engine.agents
+    begun = work.run(AgentWish(source, "begun", "none"))
+    going = work.run(AgentWish(source, "going", "none"))
+    change(begun, Standing("starting"), GONE)
+    change(going, Standing("removing"), GONE)
+    (standing,) = live.open_engine().agents.list()
+
+    assert (standing.agent.name, standing.status, standing.agent.reason) == ("begun", "failed", "init")
+    assert "was killed" in standing.agent.problem
+    assert not work.root(going).exists()
+    assert work.start("begun").status == "ready"
+
+
+def test_jobs_run_in_the_background_are_cancelled_and_are_orphaned(live, source):
+    program = live.root / "tool.sh"
+    program.write_text('#!/bin/sh\n[ -z "$1" ] || exec /bin/sleep $1\n/bin/cat\nexit 3\n')
+    work = live.engine.agents
+    work.run(AgentWish(source, "calm", "none", Overrides(tools={"jq": str(program)})))
+    happy = work.run_job("calm", "jq", (), b"hello\n", {"a": "1"})
+    long = work.run_job("calm", "jq", ("600",), b"", {"a": "1", "b": "2"})
+    done = work.await_job(happy.job_id, 60)
+    cancelled = work.cancel_job(long.job_id)
+    left = work.run_job("calm", "jq", ("600",), b"", {})
+    while not (running := work.find_job(left.job_id)).handle:
+        work.settle()
+    live.kill(int(running.owner.split()[0]))
+    while work.find_job(left.job_id).status == "running":
+        work.settle()
+
+    assert (done.status, done.exit_code, done.stdout, done.input) == ("done", 3, "hello\n", "")
+    assert cancelled.status == "cancelled"
+    assert work.find_job(left.job_id).status == "orphaned"
+    assert [job.job_id for job in work.list_jobs("calm", {"a": "1", "b": "2"})] == [long.job_id]
+    with pytest.raises(AgentStateInvalid, match="is not running"):
+        work.cancel_job(happy.job_id)
+    with pytest.raises(JobNotFound):
+        work.cancel_job("job_none")
+    with pytest.raises(ToolUnknown):
+        work.run_job("calm", "curl", (), b"", {})
+    with pytest.raises(UsageInvalid, match="secret"):
+        work.run_job("calm", "jq", ("sk-ant-api03-" + "a" * 80,), b"", {})

@@ -1,0 +1,175 @@
+"""Tools of agents (vectors 16 to 19)."""
+
+import subprocess
+import threading
+
+import pytest
+
+from oulipoly_engine import stopping
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.agents.agents import Agent, AgentPlan, Job, PlannedTool
+from oulipoly_engine.core.boxes.box import Level
+from oulipoly_engine.errors import AgentStateInvalid, SpawnFailed, ToolMissing, ToolUnknown
+from oulipoly_engine.process.boxes.machine import find_level
+from oulipoly_engine.process.liveness import here, is_alive, own_mark, start_ticks
+from oulipoly_engine.records import replace
+from oulipoly_engine.service.agents.tools import Tools, end_process
+from oulipoly_engine.service.agents.tree import write_tree
+from oulipoly_engine.store.agents import agents, jobs
+from oulipoly_engine.store.base.db import open_store
+
+NOW = SystemClock().now()
+
+
+class Ran:
+    """An agent with one tool, and what came of its runs."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.store = open_store(folder / "state.db")
+        self.agent = Agent("1", "meteo", "x", "none", "ready", NOW, NOW)
+        agents.insert(self.store, self.agent)
+
+    def declare(self, script, isolation="none"):
+        program = self.folder / "tool.sh"
+        program.write_text(script)
+        tools = (PlannedTool("tool", program=str(program)), PlannedTool("absent"))
+        self.agent = replace(self.agent, isolation=isolation, plan=AgentPlan(tools=tools))
+        write_tree(self.folder / "trees/1", self.agent, ())
+        return self
+
+    def run(self, *arguments, tool="tool", stdin=b"", **more):
+        job = Job("exec_1", "1", "exec", tool, "running", NOW, arguments, owner=own_mark(), begun_at=NOW)
+        jobs.insert(self.store, job)
+        runner = Tools(self.store, self.folder / "trees", SystemClock().now)
+        return runner.run(self.agent, job, stdin, **more)
+
+    @property
+    def record(self):
+        return jobs.find(self.store, "exec_1")[0]
+
+
+@pytest.fixture
+def ran(tmp_path):
+    ran = Ran(tmp_path)
+    yield ran
+    ran.store.close()
+
+
+class Sink(list):
+    def write(self, data):
+        self.append(data)
+
+
+def test_tool_has_its_words_its_stdin_its_folder_and_no_variable_of_ours(ran, monkeypatch):
+    monkeypatch.setenv("CANARY", "x")
+    ran.declare('#!/bin/sh\nread -r line\necho "$* $line $PWD $CANARY"\necho oops >&2\nexit 3\n')
+    out = Sink()
+    result = ran.run("-a", "b c", stdin=b"in\n", stdout=out)
+
+    assert result.exit_code == 3
+    assert b"".join(out) == result.stdout == f"-a b c in {ran.folder}/trees/1/workspace \n".encode()
+    assert result.stderr == b"oops\n"
+    record = ran.record
+    assert (record.status, record.exit_code, record.stderr, record.stdout_bytes) == (
+        "done",
+        3,
+        "oops\n",
+        len(result.stdout),
+    )
+
+
+def test_receiver_that_fails_does_not_hinder_a_tool(ran):
+    class Broken:
+        def write(self, data):
+            raise OSError
+
+    ran.declare("#!/bin/sh\necho a\necho b\n")
+
+    assert ran.run(stdout=Broken()).stdout == b"a\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "tool", "error", "words"),
+    [
+        ("stopped", "tool", AgentStateInvalid, "agent start meteo"),
+        ("ready", "curl", ToolUnknown, "declares: absent, tool$"),
+        ("ready", "absent", ToolMissing, "--tool absent="),
+        ("ready", "tool", SpawnFailed, "missing #! line"),
+    ],
+)
+def test_tool_that_cannot_run_says_why_and_leaves_a_record(ran, status, tool, error, words):
+    ran.declare("no program")
+    ran.agent = replace(ran.agent, status=status)
+    with pytest.raises(error, match=words):
+        ran.run(tool=tool)
+
+    assert ran.record.status == "error"
+    assert ran.record.problem
+
+
+def test_tool_that_is_stopped_leaves_its_output_and_no_process(ran):
+    ran.declare("#!/bin/sh\necho begun\n/bin/sleep 600 &\necho $! >&2\nwait\n")
+    stop = threading.Event()
+
+    class Stopper(list):
+        def write(self, data):
+            self.append(data)
+            stop.set()
+
+    pids = Stopper()
+    results = []
+
+    def work():
+        with stopping.stoppable(stop):
+            results.append(ran.run(stderr=pids))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(20)
+
+    assert results[0].stdout == b"begun\n"
+    assert ran.record.status == "cancelled"
+    assert not is_alive(int(b"".join(pids)))
+
+
+def test_tool_that_takes_too_long_ends(ran):
+    ran.declare("#!/bin/sh\necho begun\nexec /bin/sleep 600\n")
+    result = ran.run(timeout_s=0.3)
+
+    assert (result.exit_code, result.timed_out, result.stdout) == (124, True, b"begun\n")
+
+
+def test_secret_in_its_output_is_not_kept(ran):
+    ran.declare("#!/bin/sh\necho sk-ant-api03-" + "a" * 80 + "\n")
+    result = ran.run()
+
+    assert b"aaaa" in result.stdout
+    assert "aaaa" not in ran.record.stdout
+
+
+@pytest.mark.parametrize("level", ["guarded", "sealed"])
+def test_box_of_an_agent_holds_its_tools(ran, level):
+    if find_level(Level(level)).obstacle:
+        pytest.skip(f"this machine cannot give the level {level}")
+    secret = ran.folder / "secret"
+    secret.write_text("secret")
+    lines = (f"/bin/cat {secret} || echo refused", "echo mine > own && /bin/cat own", "echo x > ../etc/x || echo no")
+    ran.declare("\n".join(("#!/bin/sh", *lines, "")), level)
+    result = ran.run()
+
+    assert result.stdout == b"refused\nmine\nno\n"
+
+
+def test_process_of_a_job_is_ended_where_its_number_means_it():
+    process = subprocess.Popen(("/bin/sleep", "600"), start_new_session=True)
+    mark = f"{process.pid} {start_ticks(process.pid)}"
+    job = Job("j", "1", "job", "tool", "running", NOW, handle=f"{mark} elsewhere")
+    end_process(job)
+    end_process(replace(job, handle=""))
+    end_process(replace(job, handle=f"{process.pid} 1 {here()}"))
+    was_alive = process.poll() is None
+    end_process(replace(job, handle=f"{mark} {here()}"))
+
+    assert was_alive
+    assert process.wait(10) < 0
