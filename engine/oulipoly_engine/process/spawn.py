@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.process.command import Command
+from oulipoly_engine.records import replace
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.boxes.box import Box
@@ -72,14 +74,31 @@ def boxed_words(command: Command) -> tuple[str, ...]:
     if obstacle:
         raise SpawnFailed(obstacle)
     if box.level is Level.SEALED:
-        _, *options = bubblewrap_words(box, command.argv, str(command.cwd or Path.cwd()))
+        box, argv = _stand_behind_proxy(box, command.argv)
+        _, *options = bubblewrap_words(box, argv, str(command.cwd or Path.cwd()))
         return (shutil.which("bwrap") or "bwrap", *options)  # not by the PATH of the command
     running = 0 if box.limits.processes is None else _count_running()
     return limit_words(box.limits, command.argv, running=running)
 
 
+def _stand_behind_proxy(box: Box, argv: tuple[str, ...]) -> tuple[Box, tuple[str, ...]]:
+    """Return a box and words by which a program reaches the proxy of its box as one on its own loopback."""
+    from oulipoly_engine.core.boxes.box import Access, Mount, Network  # noqa: PLC0415 - few commands have a box
+    from oulipoly_engine.core.boxes.bubblewrap import PROXY_PORT, PROXY_SOCKET  # noqa: PLC0415 - the same
+    from oulipoly_engine.process.boxes import forwarder  # noqa: PLC0415 - the same
+
+    if box.network is not Network.PROXY:
+        return box, argv
+    program = str(Path(forwarder.__file__))
+    own = (Mount(path, Access.READ, is_optional=True) for path in (sys.base_prefix, program))
+    python = (str(Path(sys.executable).resolve()), "-I", "-S", program)
+    return replace(box, mounts=(*box.mounts, *own)), (*python, PROXY_SOCKET, str(PROXY_PORT), *argv)
+
+
 def _find_missing(box: Box) -> str:
     """Return which declared path is not there; empty: none."""
+    if box.network == "proxy" and not Path(box.proxy).is_socket():
+        return f"the proxy of the box does not listen at {box.proxy}: start it first"
     for mount in box.mounts:
         place = mount.source or mount.path
         if mount.access in ("read", "write") and not mount.is_optional and not Path(place).exists():

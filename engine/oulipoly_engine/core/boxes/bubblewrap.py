@@ -10,6 +10,10 @@ from collections.abc import Iterator, Sequence
 from oulipoly_engine.core.boxes.box import SCRATCH, Access, Box, Mount, Network, limit_words, list_system
 
 PROXY_SOCKET = "/run/proxy.sock"  # where a box sees the socket of its proxy
+PROXY_PORT = 3128  # of the box's own loopback, on which it is reached by those who know no such sockets
+_PROXY_URL = f"http://127.0.0.1:{PROXY_PORT}"
+# Of a program in a box with a proxy: who starts it adds them.
+PROXY_VARIABLES = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), _PROXY_URL)
 # Nobody in it becomes root of a namespace of its own; all of it ends with the thread that started it.
 NAMESPACES = ("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL", "--die-with-parent")
 _OPTIONS = {Access.READ: "--ro-bind", Access.WRITE: "--bind"}

@@ -7,15 +7,16 @@ and exec, which a process with threads must not have, and no helper program.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import stat
 import struct
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
 
 from oulipoly_engine.core.boxes.box import Box, Network
 from oulipoly_engine.core.boxes.landlock import Rule, list_rules, pack_rule, pack_ruleset, socket_filter
@@ -32,8 +33,6 @@ _SECCOMP = 22
 _SECCOMP_FILTER = 2
 _STEP_BYTES = 8
 _CAPABILITY_VERSION = 0x20080522
-
-_T = TypeVar("_T")
 
 
 class _Program(ctypes.Structure):
@@ -52,12 +51,12 @@ def has_filter() -> bool:
     return socket_filter(platform.machine()) is not None
 
 
-def start_guarded(box: Box, start: Callable[[], _T]) -> _T:
-    """Return what `start` returns, called where whatever it starts is held by a guarded box.
+def start_guarded(box: Box, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+    """Return the process that `start` starts, held by a guarded box.
 
-    It runs in a thread of its own. Raises what it raises, and OSError where the box cannot be made.
+    It is called in a thread of its own. Raises what it raises, and OSError where the box cannot be made.
     """
-    outcome: list[_T | BaseException] = []
+    outcome: list[subprocess.Popen[bytes] | BaseException] = []
 
     def call() -> None:
         try:
@@ -67,8 +66,17 @@ def start_guarded(box: Box, start: Callable[[], _T]) -> _T:
             outcome.append(error)
 
     thread = threading.Thread(target=call)
-    thread.start()
-    thread.join()
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise OSError(errno.EAGAIN, str(error)) from error
+    try:
+        thread.join()
+    except BaseException:  # a signal to us: nobody would know what has been started
+        thread.join()
+        if isinstance(outcome[0], subprocess.Popen):
+            outcome[0].kill()
+        raise
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
     return outcome[0]
