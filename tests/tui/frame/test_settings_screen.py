@@ -70,8 +70,8 @@ async def test_values_are_shown_with_their_sources_refused_in_place_and_followed
         go_to(rows, "routing_ttl_seconds")
         await pilot.pause()
         text = "\n".join(screen_text(app))
-        assert "routing_ttl_seconds      line 1     60" in text
-        assert 'tie_rule                 default    "fewest-calls"' in text
+        assert "routing_ttl_seconds       line 1     60" in text
+        assert 'tie_rule                  default    "fewest-calls"' in text
 
         await change(app, pilot, settled, rows, "routing_ttl_seconds", "-3")
         assert any("greater than or equal to 0" in line for line in screen_text(app))

@@ -28,7 +28,7 @@ _VERSION = 2  # of oxi's settings, whose files say it; ours need not
 
 def parse_project(path: Path, raw: bytes | None) -> Loaded[LayerValues]:
     """Return the settings of a project's file, TOML or JSON by its name, and what is wrong with others of it."""
-    file = _read_json(path, raw) if path.suffix == ".json" else toml_file.read(path, raw)
+    file = read_json(path, raw) if path.suffix == ".json" else toml_file.read(path, raw)
     if file.failure is not None:
         return Loaded({}, (replace(file.failure, level=Level.WARNING),))
     version = file.data.get("version", _VERSION)
@@ -135,7 +135,8 @@ def _readings(text: str) -> Iterator[object]:
     yield read.get("value", [part.strip() for part in text.split(",") if part.strip()])
 
 
-def _read_json(path: Path, raw: bytes | None) -> TomlFile:
+def read_json(path: Path, raw: bytes | None) -> TomlFile:
+    """Return a file of JSON as one of TOML is returned."""
     data = path.read_bytes() if raw is None else raw
     try:
         values = json.loads(data)
