@@ -10,10 +10,9 @@ from typing import Any
 from oulipoly_engine.config.base.app_settings import AppSettings, CustomCommand, ThemeFile
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.config.parse import settings_keys
-from oulipoly_engine.config.parse.layers import read_json
 from oulipoly_engine.config.schema.app import AppTable, CommandTable, ThemeTable, ViewTable
 from oulipoly_engine.config.schema.faults import check
-from oulipoly_engine.config.toml import toml_file
+from oulipoly_engine.config.toml import json_file, toml_file
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.records import replace
@@ -48,7 +47,7 @@ def parse(path: Path, raw: bytes | None) -> Loaded[AppSettings]:
 
 def parse_theme(path: Path, raw: bytes | None) -> Loaded[ThemeFile | None]:
     """Return the theme of a file, TOML or JSON by its name, None where it has an error; every problem is a warning."""
-    file = read_json(path, raw) if path.suffix == ".json" else toml_file.read(path, raw)
+    file = json_file.read(path, raw)
     if file.failure is not None:
         return Loaded(None, _as_warnings([file.failure]))
     data = file.data
