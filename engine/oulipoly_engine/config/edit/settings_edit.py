@@ -343,7 +343,7 @@ def _failure(file: TomlFile) -> str | None:
 
 
 def _list_ignored(paths: Paths, layers: Sequence[Layer]) -> Iterator[Section]:
-    """Yield a section of what a project says without effect, where there is any."""
+    """Yield sections of what layers above the user's own files say without effect, where there is any."""
     home = str(paths.home)
     notes = tuple(
         f"{each.key} ({each.source.replace(home, '~')}): {each.why}"
@@ -351,6 +351,9 @@ def _list_ignored(paths: Paths, layers: Sequence[Layer]) -> Iterator[Section]:
     )
     if notes:
         yield Section("project · what it says without effect", (), notes=notes)
+    problems = tuple(mask.text(problem.text).replace(home, "~") for layer in layers for problem in layer.problems)
+    if problems:
+        yield Section("above your own files · what is wrong there", (), notes=problems)
 
 
 def _read_above(paths: Paths, layers: Sequence[Layer]) -> dict[str, tuple[Above, ...]]:
