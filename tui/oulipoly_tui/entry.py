@@ -107,7 +107,7 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     themes: list[Any] = []
     warnings: list[str] = []
     own = paths.config / "app.toml"
-    places = (own, paths.settings, paths.config / "themes")
+    places = (own, paths.settings, paths.config / "themes", paths.packages)
     if paths.above.says_anything or any(place.exists() for place in places):
         from oulipoly_engine.facade.configuration import (  # noqa: PLC0415 - only where there is one
             locate_app_fault,

@@ -13,6 +13,8 @@ from oulipoly_engine.paths import Paths
 
 _NAME = "app.toml"
 
+THEME_SUFFIXES = (".toml", ".json")
+
 
 def path_of(paths: Paths) -> Path:
     """Return where the app's settings lie."""
@@ -53,11 +55,11 @@ def read_themes(paths: Paths) -> Loaded[tuple[ThemeFile, ...]]:
     """
     entries = small_files.read_settings(paths).value.themes
     folder = paths.config / "themes"
-    files = [*sorted(folder.glob("*.toml"))] if folder.is_dir() else []
+    files = [path for suffix in THEME_SUFFIXES for path in sorted(folder.glob(f"*{suffix}"))] if folder.is_dir() else []
     files += [Path(entry).expanduser() for entry in entries if is_path(entry)]
     known = {path.stem for path in files}
     brought = (theme for theme in enabled_resources(paths, "themes", entries) if theme.has_short_name)
-    files += [theme.path for theme in brought if theme.path.suffix == ".toml" and theme.name not in known]
+    files += [theme.path for theme in brought if theme.path.suffix in THEME_SUFFIXES and theme.name not in known]
     themes: list[ThemeFile] = []
     problems: list[Problem] = []
     for path in (path for path in files if not is_switched_off(entries, path.stem)):

@@ -15,7 +15,7 @@ _FILES = {  # below the folder of the type
     "extension": ("*.py", "*/extension.py", "*/extension.toml"),
     "skill": ("*/SKILL.md",),
     "prompt": ("*.md",),
-    "theme": ("*.toml",),
+    "theme": ("*.toml", "*.json"),
 }
 
 

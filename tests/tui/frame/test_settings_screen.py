@@ -70,8 +70,8 @@ async def test_values_are_shown_with_their_sources_refused_in_place_and_followed
         go_to(rows, "routing_ttl_seconds")
         await pilot.pause()
         text = "\n".join(screen_text(app))
-        assert "routing_ttl_seconds      line 1     60" in text
-        assert 'tie_rule                 default    "fewest-calls"' in text
+        assert "routing_ttl_seconds       line 1     60" in text
+        assert 'tie_rule                  default    "fewest-calls"' in text
 
         await change(app, pilot, settled, rows, "routing_ttl_seconds", "-3")
         assert any("greater than or equal to 0" in line for line in screen_text(app))
@@ -263,19 +263,21 @@ def test_no_clash_says_nothing():
 def test_rows_show_what_holds_above_the_files_and_what_of_a_project_is_ignored(tmp_path):
     project = tmp_path / "p" / ".agent-runner"
     project.mkdir(parents=True)
-    (project / "settings.toml").write_text('auto_compaction = false\ntie_rule = "lowest-use"\n')
-    above = Above(project=project, environment={"OXI_THEME": "nord"})
+    (project / "settings.toml").write_text('auto_compaction = false\ntie_rule = "lowest-use"\ntie_rul = 1\n')
+    above = Above(project=project, environment={"OXI_THEME": "nord", "OXI_STREAM": "maybe"})
     paths = Paths(config=tmp_path / "config", data=tmp_path / "data", home=tmp_path, above=above)
     sections = settings_edit.sections(paths)
     shown = [" ".join(plain(row.line).split()) for row in format_setting_rows(sections, resolve(), 200)]
 
     note = "auto_compaction (~/p/.agent-runner/settings.toml:1): the folder is not trusted: `agents config trust` shows"
     assert f"{note} what it says, and asks" in shown
+    assert "~/p/.agent-runner/settings.toml:3: tie_rul: there is no setting 'tie_rul'. Fix: write tie_rule." in shown
+    assert any(row.startswith("$OXI_STREAM: it must be true or false") for row in shown)
     assert [True] * 3 == [
         any(row.startswith(begin) for row in shown)
         for begin in ('theme variable "nord"', 'tie_rule project "lowest-use"', "auto_compaction default [x] true")
     ]
-    theme = next(each for each in sections[1].settings if each.name == "theme")
+    theme = next(each for section in sections for each in section.settings if each.name == "theme")
     assert 'environment "nord" ($OXI_THEME) hides built-in not set' == describe_setting(theme)[1]
 
 

@@ -65,4 +65,4 @@ def find_theme_faults(settings: AppSettings, themes: Sequence[ThemeFile]) -> Ite
     names = [one.name for one in themes if one.name not in broken]
     if not theming.is_known(settings.theme, names):
         message = f"there is no theme {settings.theme!r}, so the dark one is shown"
-        yield _FILE, Fault(("theme",), message, f"choose one of {', '.join(OWN_THEMES[:5])}", Level.WARNING)
+        yield _FILE, Fault(("theme",), message, f"choose one of {', '.join((*OWN_THEMES[:5], *names))}", Level.WARNING)

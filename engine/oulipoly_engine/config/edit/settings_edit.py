@@ -17,7 +17,7 @@ from oulipoly_engine.config.base.problem import KeyPath
 from oulipoly_engine.config.edit import commands_edit
 from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
 from oulipoly_engine.config.layers import PROJECT_FILES, find_project_file, read_above
-from oulipoly_engine.config.toml import toml_file, toml_lines
+from oulipoly_engine.config.toml import json_file, toml_file, toml_lines
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.accounts.clis import account_files
 from oulipoly_engine.core.text.control_characters import escape_toml
@@ -114,7 +114,7 @@ def names(paths: Paths, models_dir: Path | None = None) -> Mapping[str, Setting]
 def of_project(paths: Paths, setting: Setting, folder: Path) -> Setting:
     """Return a setting as the project around a folder has it; where there is none, the folder begins one.
 
-    Raises ConfigInvalid for what a project may not set, and for a file that this program does not write.
+    Raises ConfigInvalid for what a project may not set.
     """
     from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
 
@@ -123,9 +123,7 @@ def of_project(paths: Paths, setting: Setting, folder: Path) -> Setting:
     if rule is None or rule.in_project == "never":
         raise ConfigInvalid(f"{setting.name} counts in your own files alone: leave out --project")
     place = find_project(folder) or folder / PROJECT_FOLDER
-    file = toml_file.read(find_project_file(place) or place / PROJECT_FILES[1])
-    if file.path.suffix != ".toml":
-        raise ConfigInvalid(f"{file.path} is JSON, which is not written here: change it by hand, or make it TOML")
+    file = json_file.read(find_project_file(place) or place / PROJECT_FILES[1])
     models = load.list_models(paths)
     return _make(paths, file, (rule.name,), rule, _inside(file.data, (rule.name,)), {"models": models})
 
@@ -142,7 +140,7 @@ def refusal(setting: Setting, typed: str, file: TomlFile | None = None) -> str |
     """
     if len(typed) > _TEXT_CHARACTERS:
         return f"that is {len(typed)} characters long: {_TEXT_CHARACTERS} are the most"
-    file = toml_file.read(setting.file) if file is None else file
+    file = json_file.read(setting.file) if file is None else file
     if file.failure is not None:
         return file.failure.text
     if is_command(setting):
@@ -216,12 +214,12 @@ def plan(changes: Sequence[tuple[Setting, str]]) -> tuple[FileChange, ...]:
     for setting, typed in changes:
         file = after.get(setting.file)
         if file is None:
-            file = before[setting.file] = toml_file.read(setting.file)
+            file = before[setting.file] = json_file.read(setting.file)
         wrong = refusal(setting, typed, file)
         if wrong is not None:
             raise ConfigInvalid(f"{setting.name}: {wrong}")
         change = make_change(setting, typed, file)
-        after[setting.file] = file if change is None else toml_file.parse(setting.file, change.after or "")
+        after[setting.file] = file if change is None else json_file.parse(setting.file, change.after or "")
     return tuple(
         FileChange(path, before[path].text if before[path].exists else None, _text_after(file))
         for path, file in after.items()
@@ -241,12 +239,15 @@ def make_change(setting: Setting, typed: str, file: TomlFile | None = None) -> F
 
     file: as `refusal` takes it. Raises ConfigInvalid where the file's layout cannot be edited.
     """
-    file = toml_file.read(setting.file) if file is None else file
+    file = json_file.read(setting.file) if file is None else file
     value = _value(file, setting, typed)
     if _is_members(setting) and isinstance(value, list):
         from oulipoly_engine.config.edit import account_edit  # noqa: PLC0415 - only a change of a pool needs it
 
         return account_edit.set_members(file, [str(one) for one in value])
+    if file.path.suffix == json_file.SUFFIX:
+        after = json_file.change(file, setting.name, value)
+        return edit_lines(setting.file, file.text if file.exists else None, after)
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
 
     document = toml_edit.parse(file.text)
@@ -342,7 +343,7 @@ def _failure(file: TomlFile) -> str | None:
 
 
 def _list_ignored(paths: Paths, layers: Sequence[Layer]) -> Iterator[Section]:
-    """Yield a section of what a project says without effect, where there is any."""
+    """Yield sections of what layers above the user's own files say without effect, where there is any."""
     home = str(paths.home)
     notes = tuple(
         f"{each.key} ({each.source.replace(home, '~')}): {each.why}"
@@ -350,6 +351,9 @@ def _list_ignored(paths: Paths, layers: Sequence[Layer]) -> Iterator[Section]:
     )
     if notes:
         yield Section("project · what it says without effect", (), notes=notes)
+    problems = tuple(mask.text(problem.text).replace(home, "~") for layer in layers for problem in layer.problems)
+    if problems:
+        yield Section("above your own files · what is wrong there", (), notes=problems)
 
 
 def _read_above(paths: Paths, layers: Sequence[Layer]) -> dict[str, tuple[Above, ...]]:
@@ -429,7 +433,7 @@ def _value(file: TomlFile, setting: Setting, typed: str) -> object:
         return YES_OR_NO[word]
     if word in setting.choices:
         return word
-    parsed = toml_file.parse(file.path, f"value = {typed}")
+    parsed = toml_file.parse(Path(), f"value = {typed}")
     if "value" not in parsed.data:
         return typed
     value: object = parsed.data["value"]
@@ -460,7 +464,8 @@ def _owner(file: TomlFile, at: KeyPath) -> str:
 
 
 def _source(file: TomlFile, path: KeyPath) -> str:
-    line = toml_lines.line_of(toml_lines.index(file.text), path)
+    text = "" if file.path.suffix == json_file.SUFFIX else file.text
+    line = toml_lines.line_of(toml_lines.index(text), path)
     return "set" if line is None else f"line {line}"
 
 

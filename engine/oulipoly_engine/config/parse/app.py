@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from oulipoly_engine.config.base.app_settings import AppSettings, CustomCommand, ThemeFile
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.config.parse import settings_keys
 from oulipoly_engine.config.schema.app import AppTable, CommandTable, ThemeTable, ViewTable
 from oulipoly_engine.config.schema.faults import check
-from oulipoly_engine.config.toml import toml_file
+from oulipoly_engine.config.toml import json_file, toml_file
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.records import replace
@@ -45,16 +46,45 @@ def parse(path: Path, raw: bytes | None) -> Loaded[AppSettings]:
 
 
 def parse_theme(path: Path, raw: bytes | None) -> Loaded[ThemeFile | None]:
-    """Return the theme of a file, None where it has an error; every problem is a warning."""
-    file = toml_file.read(path, raw)
+    """Return the theme of a file, TOML or JSON by its name, None where it has an error; every problem is a warning."""
+    file = json_file.read(path, raw)
     if file.failure is not None:
         return Loaded(None, _as_warnings([file.failure]))
-    table, faults = check(ThemeTable, file.data)
+    data = file.data
+    if "colors" in data:
+        data = _read_colours(data)
+    elif path.suffix == ".json":
+        data = {key: value for key, value in data.items() if key not in _SAID_ELSEWHERE}
+    table, faults = check(ThemeTable, data)
     problems = _as_warnings(file.problems(faults))
     if table is None:
         return Loaded(None, problems)
     colours = {name: value for name, value in table if name != "dark" and value is not None}
     return Loaded(ThemeFile(path.stem, table.dark, colours), problems)
+
+
+_SAID_ELSEWHERE = ("name", "$schema")  # by the file's own name, and for editors
+
+# Keys of ours by those that themes of pi and oxi have. Source: pi's theme-schema.json, seen 2026-11.
+_COLOURS = {
+    "accent": "primary",
+    "borderAccent": "accent",
+    "text": "foreground",
+    "success": "success",
+    "warning": "warning",
+    "error": "error",
+}
+
+
+def _read_colours(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a theme of pi or oxi: `colors`, which may name those of `vars`; what is not ours is left."""
+    colours = data["colors"]
+    variables = data.get("vars")
+    if not isinstance(colours, Mapping):
+        return {"primary": colours}
+    known = variables if isinstance(variables, Mapping) else {}
+    values = {ours: known.get(colours[key], colours[key]) for key, ours in _COLOURS.items() if colours.get(key)}
+    return {key: value for key, value in values.items() if isinstance(value, str)}
 
 
 def _as_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -5,7 +5,6 @@ A slip in one of them costs that one: what stands below it holds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,7 @@ from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.config.schema.fields import Table
 from oulipoly_engine.config.schema.rules import Rule, list_rules
 from oulipoly_engine.config.schema.settings import SettingsTable
-from oulipoly_engine.config.toml import toml_file, toml_lines
-from oulipoly_engine.config.toml.toml_file import TomlFile
+from oulipoly_engine.config.toml import json_file, toml_file, toml_lines
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.records import replace
 
@@ -28,7 +26,7 @@ _VERSION = 2  # of oxi's settings, whose files say it; ours need not
 
 def parse_project(path: Path, raw: bytes | None) -> Loaded[LayerValues]:
     """Return the settings of a project's file, TOML or JSON by its name, and what is wrong with others of it."""
-    file = _read_json(path, raw) if path.suffix == ".json" else toml_file.read(path, raw)
+    file = json_file.read(path, raw)
     if file.failure is not None:
         return Loaded({}, (replace(file.failure, level=Level.WARNING),))
     version = file.data.get("version", _VERSION)
@@ -42,6 +40,8 @@ def parse_project(path: Path, raw: bytes | None) -> Loaded[LayerValues]:
     for key, value in file.data.items():
         if key == "version":
             continue
+        if version == 0 and (key, value) == ("tool_timeout_seconds", 0):
+            continue  # as oxi writes what was not set
         known, wrong = _check(key, [value])
         faults += wrong
         if known is not None:
@@ -133,19 +133,3 @@ def _readings(text: str) -> Iterator[object]:
         yield YES_OR_NO[word]
     read = toml_file.parse(Path(), f"value = {text}").data
     yield read.get("value", [part.strip() for part in text.split(",") if part.strip()])
-
-
-def _read_json(path: Path, raw: bytes | None) -> TomlFile:
-    data = path.read_bytes() if raw is None else raw
-    try:
-        values = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        problem = Problem(Level.ERROR, path, line, "", f"the file is not valid JSON: {why}", "correct the text there")
-        return TomlFile(path, failure=problem)
-    if not isinstance(values, dict):
-        return TomlFile(
-            path, failure=Problem(Level.ERROR, path, None, "", "it is not a JSON object", "write {} around it")
-        )
-    return TomlFile(path, values)

@@ -42,7 +42,7 @@ class TomlFile(Record):
             return ()
         from oulipoly_engine.config.toml import toml_lines  # noqa: PLC0415 - 3 ms, only a fault needs its line
 
-        lines = toml_lines.index(self.text)
+        lines = toml_lines.index("" if self.path.suffix == ".json" else self.text)
         return tuple(
             Problem(
                 fault.level,

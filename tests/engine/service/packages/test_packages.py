@@ -224,10 +224,19 @@ def test_without_packages_nothing_of_them_is_loaded(home):
 
 def test_theme_of_a_package_is_one_of_the_app_unless_it_is_switched_off(machine):
     theme = "dark = true\nprimary = '#112233'\n"
-    machine.install(machine.write({"themes/dusk.toml": theme, "themes/other.json": "{}"}, "kit"))
+    sea = '{"name": "sea", "vars": {"deep": "#001122"}, "colors": {"accent": "deep", "text": "", "error": "#ff0000"}}'
+    files = {"dusk.toml": theme, "dawn.json": '{"primary": "#445566"}', "sea.json": sea, "other.json": "{}"}
+    machine.install(machine.write({f"themes/{name}": text for name, text in files.items()}, "kit"))
     paths = Engine().paths
 
-    assert ["dusk"] == [each.name for each in read_themes(paths).value]
+    looks = read_themes(paths)
+    colours = {each.name: each.colours for each in looks.value}
+    assert {"dusk": "#112233", "dawn": "#445566", "sea": "#001122"} == {
+        name: each["primary"] for name, each in colours.items()
+    }
+    assert "#ff0000" == colours["sea"]["error"]
+    assert ["`primary` is missing"] == [problem.message for problem in looks.problems]
+    assert 0 == main(["config", "set", "theme", "sea"])
     paths.settings.parent.mkdir(parents=True, exist_ok=True)
     paths.settings.write_text('themes = ["!kit"]\n')
     assert () == read_themes(paths).value
