@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import os
 import re
 import sys
@@ -79,9 +80,14 @@ class Stage(Record, frozen=False):
             if time.monotonic() > end:
                 message = f"the screen never came to what the scene waits for:\n{self.text()}"
                 raise TimeoutError(message)
-            await self.pilot.pause(_STEP_S)
-        await self.pilot.pause(_STEP_S)
+            await asyncio.sleep(_STEP_S)  # a pilot's pause has each widget answer
         await self.pilot.pause()
+
+    async def home(self) -> None:
+        """Go back to the panes."""
+        while len(self.app.screen_stack) > 1:
+            await self.press("escape")
+        await self.settle()
 
     def text(self) -> str:
         """Return what is on the screen."""
@@ -113,13 +119,20 @@ Act = Callable[[Stage], Awaitable[None]]
 
 
 class Scene(Record):
-    """One picture."""
+    """One picture. Those that follow each other and ask for the same app share it."""
 
     name: str
     act: Act
     size: tuple[int, int] = USUAL
     options: dict[str, Any] = field(default_factory=dict)
     in_demo: bool = True  # otherwise in a home where nothing is configured
+    leaves: tuple[str, ...] = ()  # the keys that lead back to the panes as they were, besides escape
+    is_alone: bool = False  # in an app of its own
+
+    @property
+    def app(self) -> tuple[object, ...]:
+        """Return which app it asks for."""
+        return self.size, self.options, self.in_demo, self.is_alone
 
 
 async def _as_it_opens(stage: Stage) -> None:
@@ -151,7 +164,7 @@ async def _transcript(stage: Stage) -> None:
 
 
 async def _help(stage: Stage) -> None:
-    await stage.press("question_mark")
+    await stage.press("1", "question_mark")
 
 
 async def _settings(stage: Stage) -> None:
@@ -174,22 +187,22 @@ def _keys(text: str) -> tuple[str, ...]:
 
 
 SCENES: Sequence[Scene] = (
+    Scene("first-run", _as_it_opens, SMALL, in_demo=False),
+    Scene("small", _as_it_opens, SMALL),
+    Scene("wide", _transcript, WIDE),
+    Scene("light", _transcript, options={"theme": "light"}),
+    Scene("high-contrast", _quota, options={"theme": "contrast"}),
     Scene("pools", _as_it_opens),
     Scene("why", _why),
     Scene("what-if", _what_if),
-    Scene("quota", _quota),
-    Scene("quota-week", _quota_week),
-    Scene("sessions", _sessions),
-    Scene("transcript", _transcript),
-    Scene("wide", _transcript, WIDE),
-    Scene("trace", _trace),
-    Scene("settings", _settings),
-    Scene("small", _as_it_opens, SMALL),
     Scene("help", _help),
-    Scene("first-run", _as_it_opens, SMALL, in_demo=False),
-    Scene("light", _transcript, options={"theme": "light"}),
-    Scene("high-contrast", _quota, options={"theme": "contrast"}),
-    Scene("terminal", _terminal),  # the last one: it leaves the demo world with a reading and an invocation more
+    Scene("settings", _settings),
+    Scene("quota", _quota),
+    Scene("quota-week", _quota_week, leaves=("left_square_bracket", "home")),
+    Scene("sessions", _sessions),
+    Scene("trace", _trace, leaves=("t",)),
+    Scene("transcript", _transcript),
+    Scene("terminal", _terminal, is_alone=True),  # the last one: it leaves a reading and an invocation more
 )
 
 
@@ -227,48 +240,53 @@ def draw(scenes: Sequence[Scene], scratch: Path, kept: Mapping[str, str]) -> dic
     environ = {**worlds.environment_for(demo), "TZ": "UTC", "DEMO_NOW": NOW.isoformat(), "COLORTERM": "truecolor"}
     environ |= {"DEMO_PACE": "0", "PYTHONPATH": os.pathsep.join(sys.path[:2])}  # for the terminals' hosts
     pictures: dict[str, str] = {}
-    patience_s = _PATIENCE_S
     os.chdir(demo.home / "work" / "turtle-maps")
     try:
-        for scene in scenes:
+        for _, group in itertools.groupby(scenes, key=lambda scene: scene.app):
+            sharing = tuple(group)
             os.environ.clear()
             os.environ.update(environ)
-            paths = from_environment() if scene.in_demo else fresh
-            picture = asyncio.run(_picture(scene, paths, kept.get(scene.name), patience_s))
-            if kept and picture != kept[scene.name]:
-                patience_s = _SHORT_PATIENCE_S
-            _refuse_traces(scene.name, picture, scratch)
-            if twin := next((name for name, other in pictures.items() if other == picture), None):
-                message = f"the pictures {twin} and {scene.name} are the same: a key of one of them does nothing"
-                raise ValueError(message)
-            pictures[scene.name] = picture
+            paths = from_environment() if sharing[0].in_demo else fresh
+            asyncio.run(_draw_in_one_app(sharing, paths, kept, pictures))
     finally:
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(before)
+    for name, picture in pictures.items():
+        _refuse_traces(name, picture, scratch)
+    if len(set(pictures.values())) < len(pictures):
+        names = [name for name, picture in pictures.items() if list(pictures.values()).count(picture) > 1]
+        message = f"some of the pictures {', '.join(names)} are the same: a key of one of them does nothing"
+        raise ValueError(message)
     return pictures
 
 
-async def _picture(scene: Scene, paths: Paths, kept: str | None, patience_s: float) -> str:
+async def _draw_in_one_app(
+    scenes: Sequence[Scene], paths: Paths, kept: Mapping[str, str], pictures: dict[str, str]
+) -> None:
+    """Draw scenes one after the other in one app, and add them to `pictures`."""
     clock = Still()
     surroundings = Surroundings(paths=paths, clock=clock)
-    wishes = Options(reduced_motion=True, reads_quota=False, **scene.options)
+    wishes = Options(reduced_motion=True, reads_quota=False, **scenes[0].options)
     app = AgentsApp(lambda: Engine(surroundings), clock.now, wishes)
     try:
-        async with app.run_test(size=scene.size) as pilot:
+        async with app.run_test(size=scenes[0].size) as pilot:
             stage = Stage(app, pilot)
-            await stage.settle()
-            await scene.act(stage)
-            for field_ in app.screen.query(Input):
-                field_.cursor_blink = False
-            picture = await stage.still(kept, patience_s)
+            for scene in scenes:
+                await stage.home()
+                await scene.act(stage)
+                for field_ in app.screen.query(Input):
+                    field_.cursor_blink = False
+                has_drifted = any(kept.get(name, picture) != picture for name, picture in pictures.items())
+                patience_s = _SHORT_PATIENCE_S if has_drifted else _PATIENCE_S
+                pictures[scene.name] = await stage.still(kept.get(scene.name), patience_s)
+                await stage.press(*scene.leaves)
             app.exit()
     finally:
         if app.engine is not None:
             for terminal in app.engine.terminals.list():
                 app.engine.terminals.kill(terminal.id)
             app.engine.close()
-    return picture
 
 
 def normal(picture: str) -> str:

@@ -40,9 +40,9 @@ _STEP_S = 0.02
 def _idle_is_idle(monkeypatch, request):
     """Have a pilot wait until the app has nothing to do; Textual takes a starved app for idle.
 
-    A screen is drawn where a test looks at it, and once it rests with a kind of widget that this test has not drawn
-    yet: half of what these tests ask of the processor were pictures that nobody looks at. A test that is about drawing
-    itself is marked `draws_at_once`.
+    A screen is drawn where a test looks at it; besides, each kind of widget is drawn once a test, alone: half of what
+    these tests ask of the processor were pictures that nobody looks at. A test that is about drawing itself is marked
+    `draws_at_once`.
     """
     wait_for_idle, draw, render = textual_pilot.wait_for_idle, Screen._compositor_refresh, Screen.render
     waiting, drawn = set(), set()
@@ -80,11 +80,11 @@ def _idle_is_idle(monkeypatch, request):
         while waiting:
             screen = waiting.pop()
             if screen.is_running and screen.app.is_running:
-                kinds = {type(widget) for widget in screen._compositor.visible_widgets}
-                if not kinds <= drawn:
-                    drawn.update(kinds)
-                    with screen.app._context(), screen._context():
-                        draw(screen)
+                for widget, (region, clip) in screen._compositor.visible_widgets.items():
+                    if type(widget).render is not Screen.render and type(widget) not in drawn:
+                        drawn.add(type(widget))
+                        with screen.app._context(), screen._context():
+                            widget.render_lines(clip.intersection(region).translate(-region.offset))
             await settle()
 
     if request.node.get_closest_marker("draws_at_once") is None:

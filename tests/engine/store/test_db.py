@@ -1,4 +1,6 @@
+import itertools
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -337,3 +339,37 @@ def test_a_file_that_another_process_makes_between_two_looks_is_ours(tmp_path, m
     open_store(path).close()
 
     assert made
+
+
+def test_a_closed_connection_serves_the_next_thread_unless_the_file_is_another_or_work_is_left(path):
+    store = open_store(path)
+    store.keep_idle()
+    store.close()
+    seen = []
+
+    def look(*, leaves_work=False):
+        connection = store._connections.mine()
+        connection.execute("PRAGMA user_version").fetchall()
+        if leaves_work:
+            connection.execute("BEGIN IMMEDIATE")
+        seen.append(connection)
+        store.close()
+
+    def in_thread(**how):
+        thread = threading.Thread(target=look, kwargs=how)
+        thread.start()
+        thread.join()
+
+    in_thread()
+    in_thread(leaves_work=True)
+    in_thread()
+    shutil.copy(path, path.with_suffix(".new"))
+    path.with_suffix(".new").replace(path)
+    in_thread()
+    store.close_idle()
+    in_thread()
+
+    assert [True, False, False, False] == [one is other for one, other in itertools.pairwise(seen)]
+    for connection in seen:
+        with pytest.raises(sqlite3.ProgrammingError):
+            connection.execute("SELECT 1")

@@ -24,7 +24,7 @@ from oulipoly_tui.app import AgentsApp, Options
 
 GOLDENS = Path(__file__).parent / "goldens"
 WRITES = os.environ.get("AGENTS_GOLDENS") == "write"
-SIZES = ((60, 20), (80, 24), (200, 50))
+SIZES = ((200, 50), (80, 24), (60, 20))
 _SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "screenshots.py"
 _SHOWN_DIFFERENCES = 3
 LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
@@ -54,12 +54,13 @@ PICTURES = _script()
 class Walk:
     """One app that is led from screen to screen; every difference to the kept texts is gathered, none ends the walk."""
 
-    def __init__(self, app, pilot, root, folder):
+    def __init__(self, app, pilot, root, name, sizes):
         self.app = app
         self.pilot = pilot
         self.stage = PICTURES.Stage(app, pilot)
         self.root = root
-        self.folder = folder
+        self.name = name
+        self.sizes = sizes
         self.differences = []
         self.coloured = []
         self.faint = []
@@ -109,9 +110,28 @@ class Walk:
         text = _masked(text, r"(?<=sha256 )[0-9a-f]{16}", "f")
         return _CHAIN.sub(lambda found: found[1] + "c" * len(found[2]), text) + "\n"
 
+    async def resize(self, size):
+        """Give the app a size, columns by lines."""
+        if self.app.size != size:
+            await self.pilot.resize_terminal(*size)
+
     async def look(self, name, *, toasts=False, only=None):
-        """Compare the screen, or one widget of it, with the kept text; toasts: they belong to it."""
-        path = self.folder / f"{name}.txt"
+        """Compare the screen, or one widget of it, with the kept text at each size; toasts: they belong to it."""
+        for size in self.sizes:
+            await self.resize(size)
+            await self._compare(name, toasts=toasts, only=only)
+        await self.resize(self.sizes[0])
+
+    async def look_anew(self, name, *keys):
+        """Compare what keys open at each size, in a dialog that keeps the width with which it was opened."""
+        for size in self.sizes:
+            await self.resize(size)
+            await self.press(*keys)
+            await self._compare(name)
+            await self.home()
+
+    async def _compare(self, name, *, toasts=False, only=None):
+        path = GOLDENS / "{}-{}x{}".format(self.name, *self.app.size) / f"{name}.txt"
         kept = path.read_text() if path.exists() and not WRITES else None
         text = await self._rest(kept, toasts=toasts, only=only)
         if self.app.no_color:
@@ -225,13 +245,14 @@ def demo(scratch):
 
 @pytest.fixture
 def walking(scratch):
-    """Open the app for a walk: `async with walking(world, size, "folder of goldens") as walk`.
+    """Open the app for a walk: `async with walking(world, "name of the goldens' folders") as walk`.
 
+    sizes: at which each screen is looked at, the first one being what the app opens at.
     world: a demo world, or a folder that is the home of somebody who has nothing.
     """
 
     @asynccontextmanager
-    async def walk(world, size, name, *, environ=None, **options):
+    async def walk(world, name, *, sizes=SIZES, environ=None, **options):
         before, folder = dict(os.environ), Path.cwd()
         os.environ.clear()
         os.environ.update(_environment(world, before) | (environ or {}))
@@ -243,8 +264,8 @@ def walking(scratch):
         app = AgentsApp(lambda: Engine(surroundings), clock.now, wishes)
         app.NOTIFICATION_TIMEOUT = 3600  # a toast is looked at, however slow the machine is
         try:
-            async with app.run_test(size=size, notifications=True) as pilot:
-                led = Walk(app, pilot, scratch, GOLDENS / f"{name}-{size[0]}x{size[1]}")
+            async with app.run_test(size=sizes[0], notifications=True) as pilot:
+                led = Walk(app, pilot, scratch, name, sizes)
                 try:
                     await led.stage.settle()
                     yield led

@@ -228,6 +228,8 @@ class Home:
                     self._empty_store = self._empty_store or open_empty_store(self.paths.state_db)
                     return self._empty_store
                 self._store = open_store(self.paths.state_db)
+                if self.is_app:  # its work runs in hundreds of short threads
+                    self._store.keep_idle()
                 if not self.read_only:
                     with suppress(StoreUnusable), self._explain_errors():  # who came to read shall read
                         orphans.close_lost(self._store, self.now(), self.paths)
@@ -320,9 +322,10 @@ class Home:
             return otherwise
 
     def close(self) -> None:
-        """Close this thread's connection, if the state file was opened at all."""
+        """Close this thread's connection and those that are kept, if the state file was opened at all."""
         if self._store is not None:
             self._store.close()
+            self._store.close_idle()
 
     def now(self) -> datetime:
         """Return the clock's time."""

@@ -172,6 +172,14 @@ class Store:
         with suppress(OSError), Path(f"{self.path}-wal").open("rb") as log:
             sync(log.fileno())
 
+    def keep_idle(self) -> None:
+        """Keep a few connections that threads close, for the threads that ask next, until `close_idle`."""
+        self._connections.keep_idle()
+
+    def close_idle(self) -> None:
+        """Close those that were kept, and keep none any more."""
+        self._connections.close_idle()
+
     def close(self) -> None:
         """Close this thread's connection."""
         with self._translate_errors():
@@ -208,7 +216,7 @@ class _EmptyConnections(Connections):
     """Connections of which each is an empty database of its own."""
 
     def _connect(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection = super()._connect()  # type: ignore[misc]  # the stubs leave it out
+        connection = super()._connect()
         from oulipoly_engine.store.base.migrate import migrate  # noqa: PLC0415 - as below
 
         migrate(connection, 0)
