@@ -96,7 +96,9 @@ def _take(worktree: Worktree, path: Path, admin: Path | None, now: datetime) -> 
         tracked += [Entry(GITLINK, commit, name) for name, commit in seen.links.items()]
         others, _ = work.store_paths(path, [name for name in seen.others if name not in conflicts])
         gone = [name for name in missing if name not in conflicts]
-        tracked_tree = work.write_tree(tracked, index, gone) if tracked or gone else index_tree
+        tracked_tree = index_tree
+        if tracked or gone:
+            tracked_tree = work.write_tree(tracked, index, gone)
         stages = [entry for entries in conflicts.values() for entry in entries if entry.mode != GITLINK]
         state_tree = work.write_tree([*_state_files(work, admin), *stages])
         named = [] if admin is None else _named_commits(work, admin)
