@@ -57,13 +57,18 @@ def waiting(store: Store, session_id: str) -> tuple[QueuedMessage, ...]:
         return tuple(map(_read, store.rows(_select_waiting(session_id))))
 
 
-def waiting_of(store: Store, session_ids: Collection[str]) -> dict[str, tuple[QueuedMessage, ...]]:
-    """Return the messages that wait, the next one first, by their sessions."""
+@compile_query
+def _select_waiting_of(session_ids: Parameter) -> Query:
     row = QueuedMessageRow
     mine = row.session_id.in_(each_of(session_ids)) & (row.state == "queued")
+    return row.select(*_FIELDS).where(mine).order_by(row.place)
+
+
+def waiting_of(store: Store, session_ids: Collection[str]) -> dict[str, tuple[QueuedMessage, ...]]:
+    """Return the messages that wait, the next one first, by their sessions."""
     found: dict[str, tuple[QueuedMessage, ...]] = {}
     with store.read():
-        for values in store.rows(row.select(*_FIELDS).where(mine).order_by(row.place)):
+        for values in store.rows(_select_waiting_of(session_ids)):
             message = _read(values)
             found[message.session_id] = (*found.get(message.session_id, ()), message)
     return found

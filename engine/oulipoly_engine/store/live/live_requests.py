@@ -15,9 +15,9 @@ from oulipoly_engine.core.live.events import Prompt, RequestKind
 from oulipoly_engine.core.live.sessions import LiveRequest, Origin
 from oulipoly_engine.core.worktrees.event_secrets import clean_record
 from oulipoly_engine.records import prepare
-from oulipoly_engine.store.base.compiled import compile_query
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.base.dialect import beginning, begins, each_of
 from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.live import LiveRequestRow
@@ -77,23 +77,37 @@ def forget_answers(store: Store, request_id: str) -> None:
         store.run(row.update({row.answers: None}).where(row.request_id == request_id))
 
 
+@compile_query
+def _select_beginning(pattern: Parameter) -> Query:
+    row = LiveRequestRow
+    return row.select(*_FIELDS).where(begins(row.request_id, pattern)).order_by(row.created_at)
+
+
 def find(store: Store, identity: str) -> tuple[LiveRequest, ...]:
     """Return the requests whose id is this or begins so; an exact one is the only one."""
-    row = LiveRequestRow
-    query = row.select(*_FIELDS).where(row.request_id.startswith(identity))
     with store.read():
-        found = tuple(map(_read, store.rows(query.order_by(row.created_at))))
+        found = tuple(map(_read, store.rows(_select_beginning(beginning(identity)))))
     return tuple(one for one in found if one.request_id == identity) or found
+
+
+@compile_query
+def _select_pending() -> Query:
+    row = LiveRequestRow
+    return row.select(*_FIELDS).where(row.status == "pending").order_by(row.created_at, row.request_id)
+
+
+@compile_query
+def _select_pending_in(session_id: Parameter) -> Query:
+    row = LiveRequestRow
+    mine = (row.status == "pending") & (row.session_id == session_id)
+    return row.select(*_FIELDS).where(mine).order_by(row.created_at, row.request_id)
 
 
 def pending(store: Store, session_id: str | None = None) -> tuple[LiveRequest, ...]:
     """Return the requests that wait for an answer, oldest first; of one session, or of all."""
-    row = LiveRequestRow
-    query = row.select(*_FIELDS).where(row.status == "pending")
-    if session_id is not None:
-        query = query.where(row.session_id == session_id)
+    question = _select_pending() if session_id is None else _select_pending_in(session_id)
     with store.read():
-        return tuple(map(_read, store.rows(query.order_by(row.created_at, row.request_id))))
+        return tuple(map(_read, store.rows(question)))
 
 
 def ask_once(  # noqa: PLR0913, RUF100 - who asks what

@@ -91,12 +91,17 @@ def read_sessions(store: Store, session_ids: Collection[str]) -> tuple[LiveSessi
         return tuple(map(_read_session, store.rows(query)))
 
 
+@compile_query
+def _select_ended(session_ids: Parameter) -> Query:
+    row = LiveSessionRow
+    return row.select(*_SESSION).where(row.session_id.in_(each_of(session_ids)) & (row.ended != ""))
+
+
 def find_ended(store: Store, session_ids: Collection[str]) -> dict[str, LiveSession]:
     """Return those of these sessions that have ended, by their ids."""
-    row = LiveSessionRow
-    query = row.select(*_SESSION).where(row.session_id.in_(each_of(session_ids)) & (row.ended != ""))
     with store.read():
-        return {session.session_id: session for session in map(_read_session, store.rows(query))}
+        ended = store.rows(_select_ended(session_ids))
+        return {session.session_id: session for session in map(_read_session, ended)}
 
 
 def find_in(store: Store, session_id: str, folder: str) -> tuple[LiveSession, ...]:
@@ -329,14 +334,24 @@ def has_begun(store: Store, session_id: str, *, are_named: bool) -> bool:
         return bool(store.rows(row.select(row.turn_id).where(row.session_id == session_id, begun).limit(1)))
 
 
+@compile_query
+def _select_open_turns() -> Query:
+    row = LiveTurnRow
+    return row.select(*_TURN).where(row.status.in_(states.TURN_OPEN)).order_by(row.created_at)
+
+
+@compile_query
+def _select_open_turns_of(session_ids: Parameter) -> Query:
+    row = LiveTurnRow
+    mine = row.session_id.in_(each_of(session_ids)) & row.status.in_(states.TURN_OPEN)
+    return row.select(*_TURN).where(mine).order_by(row.created_at)
+
+
 def open_turns(store: Store, session_ids: Iterable[str] | None = None) -> tuple[Turn, ...]:
     """Return the turns that are not over, of these sessions or of all, oldest first."""
-    row = LiveTurnRow
-    query = row.select(*_TURN).where(row.status.in_(states.TURN_OPEN))
-    if session_ids is not None:
-        query = query.where(row.session_id.in_(each_of([*session_ids])))
+    question = _select_open_turns() if session_ids is None else _select_open_turns_of([*session_ids])
     with store.read():
-        return tuple(map(_read_turn, store.rows(query.order_by(row.created_at))))
+        return tuple(map(_read_turn, store.rows(question)))
 
 
 def open_turn_ids(store: Store, session_ids: Collection[str]) -> dict[str, str]:

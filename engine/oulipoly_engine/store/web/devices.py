@@ -7,7 +7,9 @@ from typing import Any
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.web.devices import LOCKED_FOR, TRIES, Device
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.base.rows import column_values, name_values
 from oulipoly_engine.store.models.web import WebCodeRow, WebDeviceRow, WebFailureRow, WebSubscriptionRow
 
@@ -21,10 +23,14 @@ def insert(store: Store, device: Device, token_hash: str) -> None:
         store.insert(WebDeviceRow, token_hash=token_hash, **values)
 
 
+@compile_query
+def _select_device(device_id: Parameter) -> Query:
+    return WebDeviceRow.select(*_COLUMNS).where(WebDeviceRow.device_id == device_id)
+
+
 def find(store: Store, device_id: str) -> tuple[Device, str] | None:
     """Return a device and the hash of its secret."""
-    row = WebDeviceRow
-    found = store.rows(row.select(*_COLUMNS).where(row.device_id == device_id))
+    found = store.rows(_select_device(device_id))
     return _read(found[0]) if found else None
 
 

@@ -78,8 +78,15 @@ def find_beginning(store: Store, identity: str) -> tuple[Worktree, ...]:
     return tuple(one for one in found if one.session_id == identity) or found
 
 
+@compile_query
+def _select_all() -> Query:
+    return WorktreeRow.select(*_COLUMNS).order_by(WorktreeRow.created_at, WorktreeRow.session_id)
+
+
 def list_worktrees(store: Store, states: Sequence[str] = (), repository: str | None = None) -> tuple[Worktree, ...]:
     """Return the worktrees, oldest first; only those of some states, or of one repository."""
+    if not states and repository is None:
+        return tuple(map(_read, store.rows(_select_all())))
     row = WorktreeRow
     query = row.select(*_COLUMNS)
     if states:

@@ -60,15 +60,14 @@ def open_repository(folder: Path) -> Repository:
     if not folder.is_dir():
         raise RepositoryUnusable(f"there is no folder {folder}: name a folder of a git repository")
     git = Git(Path(os.path.realpath(folder)))
-    common = _ask(git, "--git-common-dir", folder)
-    own = _ask(git, "--absolute-git-dir", folder)
-    if git.text("rev-parse", "--is-bare-repository") == "true":
+    common, own, is_bare = _ask_all(git, folder, "--git-common-dir", "--absolute-git-dir", "--is-bare-repository")
+    if is_bare == "true":
         raise RepositoryUnusable(
             f"{folder} is a bare repository, which has no files to work on: clone it, and name the clone's folder"
         )
     shared = Path(os.path.realpath(git.folder / common))
     if Path(os.path.realpath(own)) == shared:
-        main = Path(os.path.realpath(_ask(git, "--show-toplevel", folder)))
+        main = Path(os.path.realpath(_ask(git, folder, "--show-toplevel")))
     else:
         first = parse_worktrees(git.check("worktree", "list", "--porcelain", "-z"))[0]
         if first.is_bare:
@@ -83,8 +82,14 @@ def open_repository(folder: Path) -> Repository:
     return Repository(main, shared, git.folder)
 
 
-def _ask(git: Git, word: str, folder: Path) -> str:
-    result = git.run("rev-parse", word)
+def _ask_all(git: Git, folder: Path, *words: str) -> list[str]:
+    """Return an answer to each word, by one git unless a path has more than one line."""
+    answers = _ask(git, folder, *words).split("\n")
+    return answers if len(answers) == len(words) else [_ask(git, folder, word) for word in words]
+
+
+def _ask(git: Git, folder: Path, *words: str) -> str:
+    result = git.run("rev-parse", *words)
     if result.succeeded:
         return os.fsdecode(result.stdout.removesuffix(b"\n"))
     said = result.stderr.decode("utf-8", "replace")

@@ -76,7 +76,7 @@ class Objects:
         There is no such file where the worktree has no index yet.
         """
         index = self.path()
-        source = self.git.folder / self.text("rev-parse", "--git-path", "index")
+        source = find_admin(self.git)[0] / "index"
         if source.is_file():
             shutil.copy2(source, index)  # with its time, by which git knows which files it has to read
         conflicts: dict[str, list[Entry]] = {}
@@ -149,8 +149,8 @@ class Objects:
         index = index or self.path()
         if without:
             self.remove(index, without)
-        lines = (f"{entry.mode} {entry.blob}\t{entry.path}" for entry in entries)
-        refused = self._update(index, ("update-index", "-z", "--index-info"), lines)
+        lines = [f"{entry.mode} {entry.blob}\t{entry.path}" for entry in entries]
+        refused = self._update(index, ("update-index", "-z", "--index-info"), lines) if lines else ()
         if refused:
             raise SalvageFailed(f"git keeps no file named {refused[0]!r}: rename it, or move it away")
         return self.text("write-tree", index=index)

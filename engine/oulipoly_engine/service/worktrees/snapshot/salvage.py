@@ -95,7 +95,10 @@ def _take(worktree: Worktree, path: Path, admin: Path | None, now: datetime) -> 
         tracked, missing = work.store_paths(path, sorted({*seen.changed, *conflicts} if is_there else ()))
         tracked += [Entry(GITLINK, commit, name) for name, commit in seen.links.items()]
         others, _ = work.store_paths(path, [name for name in seen.others if name not in conflicts])
-        tracked_tree = work.write_tree(tracked, index, [name for name in missing if name not in conflicts])
+        gone = [name for name in missing if name not in conflicts]
+        tracked_tree = index_tree
+        if tracked or gone:
+            tracked_tree = work.write_tree(tracked, index, gone)
         stages = [entry for entries in conflicts.values() for entry in entries if entry.mode != GITLINK]
         state_tree = work.write_tree([*_state_files(work, admin), *stages])
         named = [] if admin is None else _named_commits(work, admin)
@@ -154,7 +157,8 @@ class _Seen(Record):
 
 def _look(work: Objects, path: Path, index: Path) -> _Seen:
     """Return what differs from the index now, and what is untracked. Raises SalvageFailed for what cannot be kept."""
-    _look_at_all_files(work, path, index)
+    files = work.names("ls-files", "-s", "-t", "-z", index=index)
+    _look_at_all_files(work, files, index)
     work.git.run("update-index", "-q", "--really-refresh", env={"GIT_INDEX_FILE": str(index)})
     words = work.names("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty", index=index)
     changed, links = [], {}
@@ -164,7 +168,7 @@ def _look(work: Objects, path: Path, index: Path) -> _Seen:
         else:
             changed.append(name)
     others = work.names("ls-files", "--others", "--exclude-standard", "-z", index=index)
-    nested = [name for name in others if name.endswith("/")] or _find_repositories(work, path, index)
+    nested = [name for name in others if name.endswith("/")] or _find_repositories(path, files)
     if nested:
         raise SalvageFailed(
             f"{path / nested[0]} is a git repository of its own, which cannot be kept with the worktree: "
@@ -175,15 +179,13 @@ def _look(work: Objects, path: Path, index: Path) -> _Seen:
     )
 
 
-def _look_at_all_files(work: Objects, path: Path, index: Path) -> None:
+def _look_at_all_files(work: Objects, files: Sequence[str], index: Path) -> None:
     """Have git compare those files too that it was told to take for unchanged, unless they are left out on purpose.
 
-    With a sparse checkout git looks by itself at those that are there.
+    With a sparse checkout git looks by itself at those that are there. files: as `ls-files -s -t` names them.
     """
-    if is_sparse(work.git):
-        return
-    names = [line[2:] for line in work.names("ls-files", "-t", "-z", index=index) if line.startswith("S ")]
-    if names:
+    names = [line.partition("\t")[2] for line in files if line.startswith("S ")]
+    if names and not is_sparse(work.git):
         work.run("update-index", "--no-skip-worktree", "-z", "--stdin", index=index, stdin=join_names(names))
 
 
@@ -192,13 +194,16 @@ def is_sparse(git: Git) -> bool:
     return git.run("config", "--type=bool", "--get", "core.sparseCheckout").stdout.strip() == b"true"
 
 
-def _find_repositories(work: Objects, path: Path, index: Path) -> list[str]:
-    """Return repositories in folders with tracked files and at the top, as their `.git`: git does not list those."""
+def _find_repositories(path: Path, files: Sequence[str]) -> list[str]:
+    """Return repositories in folders with tracked files and at the top, as their `.git`: git does not list those.
+
+    files: as `ls-files -s -t` names them.
+    """
     folders = {""}
-    for words, _, name in (line.partition("\t") for line in work.names("ls-files", "-s", "-z", index=index)):
+    for words, _, name in (line.partition("\t") for line in files):
         names = name.split("/")
         folders |= {"/".join(names[:depth]) for depth in range(1, len(names))}
-        if words.startswith(GITLINK):
+        if words.split()[1] == GITLINK:
             folders.add(name)
     found = (f"{name}/.git".lstrip("/") for name in sorted(folders))
     return [name for name in found if _is_folder(path / name)]
