@@ -90,7 +90,9 @@ class AccountPast(NamedTuple):
 
     def works_near(self, instant: float) -> float:
         """Return an instant at which the account was at work, the nearest to a wanted one."""
-        return min((mark for cycle in self.cycles for mark in cycle.marks), key=lambda mark: abs(mark - instant))
+        following = bisect_right(self.cycles, instant, key=lambda cycle: cycle.begin)
+        around = self.cycles[max(0, following - 1) : following + 1]  # all other marks are farther away
+        return min((mark for cycle in around for mark in cycle.marks), key=lambda mark: abs(mark - instant))
 
     def marks_after(self, since: float) -> tuple[float, ...]:
         """Return the instants from then on at which something was spent."""

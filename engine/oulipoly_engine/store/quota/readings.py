@@ -146,21 +146,20 @@ def _superfluous(account: str, oldest: int, newest: int, step: int) -> Query:
     return row.delete().where(row.account == account, row.at_ms >= oldest, row.at_ms < newest, fn.EXISTS(replaced))
 
 
+_UNUSED = insertion(
+    UnusedQuotaRow.account,
+    UnusedQuotaRow.window,
+    UnusedQuotaRow.resets_at_ms,
+    UnusedQuotaRow.unused,
+    UnusedQuotaRow.last_read_ms,
+    conflict="update",
+)
+
+
 def record_unused(store: Store, account: str, found: Iterable[EndedCycle]) -> None:
     """Keep what was left of windows at their resets. Runs inside the caller's write transaction."""
-    row = UnusedQuotaRow
     for cycle in found:
-        store.run(
-            row.insert(
-                account=account,
-                window=cycle.window,
-                resets_at_ms=_ms(cycle.resets_at),
-                unused=cycle.unused,
-                last_read_ms=_ms(cycle.last_read_at),
-            ).on_conflict(
-                conflict_target=[row.account, row.window, row.resets_at_ms], preserve=[row.unused, row.last_read_ms]
-            )
-        )
+        store.run(_UNUSED(account, cycle.window, _ms(cycle.resets_at), cycle.unused, _ms(cycle.last_read_at)))
 
 
 def find_unused_quota(store: Store, account: str, since: datetime) -> tuple[EndedCycle, ...]:
