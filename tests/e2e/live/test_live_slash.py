@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from oulipoly_engine.core.sessions.tree_lines import path_to
+from oulipoly_engine.core.sessions.tree_lines import path_to, short_id
 
 
 def test_a_line_is_a_command_where_that_is_asked_for_and_a_message_everywhere_else(live, agents):
@@ -42,6 +42,10 @@ def test_a_line_is_a_command_where_that_is_asked_for_and_a_message_everywhere_el
     assert ("session fork", session) == (fork["command"], live.live.find(fork["session_id"]).forked_from)
     forked = live.engine.slash.run(fork["session_id"], live.engine.slash.judge(fork["session_id"], "/copy"))
     assert ask("/copy")["lines"] == [*forked.lines]
+    branches = live.engine.sessions.branches
+    shown = [short_id(entry_id) for entry_id in branches.tree(session).entry_ids]
+    cut = ask(f"/fork {shown[0]}")["session_id"]
+    assert shown[:1] == [short_id(entry_id) for entry_id in branches.tree(cut).entry_ids]
     saved = ask("/save Blue Door")["session_id"]
     assert [saved] * 2 == [ask(f"/load {words}")["session_id"] for words in ("blue door", saved[:8])]
     own = live.root / "own.jsonl"

@@ -502,6 +502,8 @@ async def test_a_line_with_a_slash_is_a_command_or_refused_and_two_slashes_send_
         await one.write("/settings")
         await one.until(lambda: 2 == len(one.app.screen_stack))
         await one.press("escape")
+        await one.write("/save blue door")
+        await one.sees("Live · blue door")
 
     async with live(read_only=True) as reader:
         await reader.open(session.session_id)

@@ -42,6 +42,7 @@ class TreeEntry(Record):
 
 _LETTERS = {"user": "U", "assistant": "A", "tool_result": "T"}
 _LIVE_NUMBER = re.compile(re.escape(LIVE_IDS) + r".+/0*(\d+)")
+_NUMBER = re.compile(r"@\d+|....:\d+")
 _FILE_LINE = re.compile(r".+(....)\.jsonl:(\d+)", re.DOTALL)
 
 
@@ -55,6 +56,11 @@ def short_id(entry_id: str) -> str:
     if match := _FILE_LINE.fullmatch(entry_id):
         return f"{match[1]}:{match[2]}"
     return entry_id[:8]
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text may be one of the numbers that `short_id` gives."""
+    return _NUMBER.fullmatch(text) is not None
 
 
 def find_ids(entry_ids: Iterable[str], text: str) -> list[str]:

@@ -240,6 +240,11 @@ class SlashCommands:
         file = self._sessions.files.export(asked.session.session_id, ExportOptions(form), expand_user(path))
         return Outcome((f"{plain(str(file.path))}: {file.size_bytes:,} bytes",))
 
+    def _fork(self, asked: _Asked) -> Outcome:
+        if asked.order.slash.name == "save":
+            return _tell_begun(asked.live.fork(asked.session.session_id, title=asked.word))
+        return _tell_begun(asked.live.fork(asked.session.session_id, at_turn=asked.word))
+
     def _load(self, asked: _Asked) -> Outcome:
         """Go on in another live session, by its name or the beginning of its id."""
         if not asked.word:
@@ -320,9 +325,7 @@ _FUNCTIONS: Mapping[str, Callable[[SlashCommands, _Asked], Outcome]] = {  # by t
     "session provider": SlashCommands._choose_provider,
     "session new": SlashCommands._begin,
     "turn resume": SlashCommands._resume,
-    "session fork": lambda _, asked: _tell_begun(
-        asked.live.fork(asked.session.session_id, title=asked.word if asked.order.slash.name == "save" else "")
-    ),
+    "session fork": SlashCommands._fork,
     "session follow": SlashCommands._load,
     "session import": SlashCommands._import,
     "session tree": SlashCommands._tell_tree,

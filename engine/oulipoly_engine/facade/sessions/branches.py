@@ -50,6 +50,7 @@ from oulipoly_engine.service.sessions.tree_entries import (
 )
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_entries, live_sessions, own_entries
+from oulipoly_engine.store.live.pasts import list_waiting
 from oulipoly_engine.store.sessions import forks, labels, notes
 from oulipoly_engine.store.sessions.forks import ForkedSession
 from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
@@ -417,7 +418,7 @@ def _read_forks(store: Store, session: ResolvedSession) -> tuple[ForkedSession |
     origin = forks.find_origin(store, session.account, session.session_id, session.chain_id)
     if origin is not None:
         origin = replace(origin, entry_id=find_parting(store, own, origin))
-    return origin, parted
+    return origin, (*parted, *list_waiting(store, session.chain_id))
 
 
 def choose(tree: SessionTree, text: str) -> str:

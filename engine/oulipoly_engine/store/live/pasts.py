@@ -22,9 +22,11 @@ from oulipoly_engine.core.transcripts.turn_script import CHANGES, EntryLine
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
+from oulipoly_engine.store.models.live import LiveSessionRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import IS_LIVE, IS_OWN, EntryRow
 from oulipoly_engine.store.sessions import chains, labels
+from oulipoly_engine.store.sessions.forks import ForkedSession
 from oulipoly_engine.store.transcripts import entries
 from oulipoly_engine.store.transcripts.entry_columns import read_columns
 from oulipoly_engine.store.transcripts.entry_pages import by_row, find_parts, links
@@ -75,6 +77,19 @@ def find_way(store: Store, identity: str, *, has_begun: bool) -> Way | None:
         chosen,
         {entry_id: names[entry_id] for entry_id in names.keys() & {*chosen.ids}},
         (*(before.places if before else ()), place),
+    )
+
+
+def list_waiting(store: Store, session_id: str) -> tuple[ForkedSession, ...]:
+    """Return the forks of a session in which nothing was said yet: no list of the CLIs' sessions has them."""
+    row = LiveSessionRow
+    is_listed = row.session_id.in_(ChainRow.select(ChainRow.chain_id))
+    rows = store.rows(row.select(row.session_id).where(row.forked_from == session_id, ~is_listed))
+    waiting = live_sessions.read_sessions(store, [fork_id for (fork_id,) in rows])
+    return tuple(
+        ForkedSession(fork.session_id, fork.account or fork.runtime_id, fork.session_id, past.entry_id)
+        for fork in waiting
+        if (past := fork.opening.past) is not None
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+from oulipoly_engine.core.sessions.tree_lines import find_ids, is_number
 from oulipoly_engine.core.transcripts.entry_text import Kept, find_kept
 from oulipoly_engine.core.transcripts.entry_tree import path_to
 from oulipoly_engine.core.transcripts.turn_script import COMPACTION, LIVE_IDS
@@ -70,14 +71,35 @@ def _beginning_with(account: Parameter, session_id: Parameter, begin: Parameter,
 def find_beginning_with(store: Store, sessions: Iterable[tuple[str, str]], text: str) -> tuple[EntryPlace, ...]:
     """Return entries whose ids begin so, two a session at most, each once; one that is called just so alone.
 
-    sessions: accounts and the CLI's own ids. What sub-agents have said is left out.
+    Else those that a tree shows under such a number. sessions: accounts and the CLI's own ids. What sub-agents have
+    said is left out.
     """
     places = {
         row[2]: EntryPlace(*row)
         for account, session_id in sorted(sessions)
         for row in store.rows(_beginning_with(account, session_id, text, f"{text}{_BEHIND}"))
     }
-    return (places[text],) if text in places else tuple(places.values())
+    if text in places:
+        return (places[text],)
+    if not places and is_number(text):
+        return tuple(_find_numbered(store, sessions, text))
+    return tuple(places.values())
+
+
+@compile_query
+def _main_ids(account: Parameter, session_id: Parameter) -> Query:
+    row = EntryRow
+    mine = (row.provider_name == account) & (row.session_id == session_id) & (row.is_sidechain == 0)
+    return row.select(row.entry_id).where(mine)
+
+
+def _find_numbered(store: Store, sessions: Iterable[tuple[str, str]], text: str) -> Iterator[EntryPlace]:
+    known: set[str] = set()
+    for session in sorted(sessions):
+        for entry_id in find_ids([entry_id for (entry_id,) in store.rows(_main_ids(*session))], text):
+            if entry_id not in known:
+                known.add(entry_id)
+                yield from find_beginning_with(store, (session,), entry_id)
 
 
 def read_context_back(store: Store, place: EntryPlace) -> Iterator[Entry]:

@@ -114,6 +114,7 @@ def test_the_chain_of_a_scan_that_was_sooner_goes_by_the_id_of_the_live_session(
     before = chains.chain_of(store, "mine", "n2")
     say(store)
 
+    assert () == pasts.list_waiting(store, "s1")
     assert "s2" == chains.chain_of(store, "mine", "n2") != before
 
 
@@ -121,6 +122,7 @@ def test_a_fork_that_has_not_begun_or_has_only_a_preface_has_its_way_from_its_or
     write(store, "n1", ("e3", 3, "e2"))
     labels.put(store, "s1", "e2", "here", AT)
     begin_fork(store, Past("e2"))
+    assert [("s2", "e2")] == [(fork.chain_id, fork.entry_id) for fork in pasts.list_waiting(store, "s1")]
     for has_begun in (False, True):
         way = pasts.find_way(store, "s2", has_begun=has_begun)
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from oulipoly_tui.panes.live.orders import LiveOrders
 
 
+_BEGINS_OTHER = ("session fork",)  # commands that go on in another session, at a message or under a name
+
+
 class LiveSlash:
     """What the line that is written on does."""
 
@@ -80,6 +83,9 @@ class LiveSlash:
         if order.words and command.name in self._with_word:
             self._with_word[command.name](order.words[0])
             return None
+        if order.words and command.name in _BEGINS_OTHER:
+            self._begin_other(order)
+            return None
         if not order.words and command.name in self._alone:
             self._alone[command.name]()
             return None
@@ -116,6 +122,20 @@ class LiveSlash:
 
         work = partial(engine_of(self._app).slash.run, session_id, order)
         self._app.work("slash", work, on_done)
+
+    def _begin_other(self, order: Order) -> None:
+        """Begin another session as every face does, and show it."""
+        session_id = self._pane.live_session_id
+        if session_id is None:
+            return
+
+        def on_done(outcome: Outcome) -> None:
+            self._app.say("\n".join(outcome.lines))
+            if outcome.session_id:
+                self._following.open_session(outcome.session_id)
+
+        work = partial(engine_of(self._app).slash.run, session_id, order)
+        self._app.work("slash", work, on_done, title=f"/{order.slash.name}")
 
     def _copy(self) -> None:
         blocks = reversed(self._following.talk.blocks)
