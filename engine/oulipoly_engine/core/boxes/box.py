@@ -7,7 +7,7 @@
 | read-only inside writable   | no   | no: `list_unheld` names them     | yes                                 |
 | other processes             | seen | seen; not read, not signalled    | are not there                       |
 | network                     | all  | none (no sockets but Unix) or all| none, all, or a proxy's socket alone|
-| Unix sockets by path        | all  | all                              | those in declared paths             |
+| Unix sockets by path        | all  | all; none without a network      | those in declared paths             |
 | limits                      | yes  | yes                              | yes                                 |
 
 A level that cannot be had is refused with what to do, never replaced by a lower level.
@@ -145,7 +145,8 @@ def _list_unguarded(box: Box) -> Iterator[str]:
             yield f"{mount.path} can be written as a whole, with what is to be read-only in it"
         if mount.access in (Access.READ, Access.WRITE) and Access.EMPTY in inside:
             yield f"{mount.path} can be read as a whole, with what is to be hidden in it"
-    yield "Unix sockets are reached by their paths"
+    if box.network is not Network.NONE:
+        yield "Unix sockets are reached by their paths"
     yield "names and arguments of other processes are seen"
 
 

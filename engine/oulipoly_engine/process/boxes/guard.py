@@ -48,7 +48,7 @@ def find_abi() -> int:
 
 def has_filter() -> bool:
     """Return whether we have a filter of system calls for this machine."""
-    return socket_filter(platform.machine()) is not None
+    return socket_filter(platform.machine(), Network.NONE) is not None
 
 
 def start_guarded(box: Box, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
@@ -97,7 +97,7 @@ def _restrict_thread(box: Box) -> None:
     finally:
         os.close(ruleset)
     if box.network is not Network.SHARED:
-        _refuse_sockets()
+        _refuse_sockets(box.network)
 
 
 @contextmanager
@@ -121,8 +121,8 @@ def _add(ruleset: int, rule: Rule, descriptor: int, abi: int) -> None:
     _call(_ADD, ctypes.c_int(ruleset), _PATH_BENEATH, attributes, 0)
 
 
-def _refuse_sockets() -> None:
-    steps = socket_filter(platform.machine())
+def _refuse_sockets(network: Network) -> None:
+    steps = socket_filter(platform.machine(), network)
     if steps is None:
         raise OSError(0, "there is no filter of system calls for this machine")
     program = _Program(len(steps) // _STEP_BYTES, steps)

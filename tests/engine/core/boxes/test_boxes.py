@@ -115,22 +115,24 @@ def run_filter(program, call, first=0, architecture=0xC000003E):
 
 
 @pytest.mark.parametrize(
-    ("call", "first", "is_allowed"),
+    ("network", "call", "first", "is_allowed"),
     [
-        pytest.param(41, 1, True, id="unix"),
-        pytest.param(41, 2, False, id="internet"),
-        pytest.param(41, 16, False, id="netlink"),
-        pytest.param(425, 0, False, id="io_uring"),
-        pytest.param(0x40000000 + 41, 1, False, id="x32"),
-        pytest.param(59, 2, True, id="execve"),
+        pytest.param(Network.NONE, 41, 1, True, id="unix"),
+        pytest.param(Network.NONE, 41, 2, False, id="internet"),
+        pytest.param(Network.PROXY, 41, 16, False, id="netlink"),
+        pytest.param(Network.NONE, 42, 0, False, id="connect"),
+        pytest.param(Network.PROXY, 42, 0, True, id="connect to the proxy"),
+        pytest.param(Network.PROXY, 425, 0, False, id="io_uring"),
+        pytest.param(Network.NONE, 0x40000000 + 41, 1, False, id="x32"),
+        pytest.param(Network.NONE, 59, 2, True, id="execve"),
     ],
 )
-def test_filter_leaves_unix_sockets_alone(call, first, is_allowed):
-    program = landlock.socket_filter("x86_64")
+def test_filter_leaves_unix_sockets_alone(network, call, first, is_allowed):
+    program = landlock.socket_filter("x86_64", network)
 
     assert is_allowed == (run_filter(program, call, first) == 0x7FFF0000)
     assert run_filter(program, call, first, architecture=0x40000003) == 0x0005000D
-    assert landlock.socket_filter("vax") is None
+    assert landlock.socket_filter("vax", network) is None
 
 
 @pytest.mark.parametrize(
