@@ -772,6 +772,19 @@ def live():
     assert left == {}
 
 
+@functools.cache
+def _read_app_client():
+    """Return what makes clients of the server's app: to import it takes longer than most tests."""
+    return SimpleNamespace(**runpy.run_path(str(ROOT / "tests" / "fixtures" / "app_client.py")))
+
+
+@pytest.fixture
+def client_for():
+    """Return what makes clients of apps; all ask in one event loop, as with a server, not each request in its own."""
+    with _read_app_client().open_clients() as make_client:
+        yield make_client
+
+
 def marker(name, stream):
     """Return the JSON values of every line of a stream that begins with `name=`."""
     prefix = f"{name}=".encode()

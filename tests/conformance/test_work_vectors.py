@@ -17,7 +17,6 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from starlette.testclient import TestClient
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.states import TURN_END_EVENTS
@@ -74,7 +73,7 @@ def until(look, within_s=60.0):
 class Rest:
     """The REST app over a demo world with an echoing agent and a repository."""
 
-    def __init__(self, live):
+    def __init__(self, live, client_for):
         self.live = live
         self.repository = live.root / "repo"
         self.repository.mkdir()
@@ -86,7 +85,7 @@ class Rest:
         access = live.engine.web
         token = access.redeem(access.make_code(scopes=("view", "answer", "operate")).code, "a test", "here").token
         headers = {"authorization": f"Bearer {token}", "accept": "application/json"}
-        self.client = TestClient(make_app(live.engine), "http://localhost", headers=headers, follow_redirects=False)
+        self.client = client_for(make_app(live.engine), "http://localhost", headers=headers, follow_redirects=False)
 
     def agent(self, mood="", name="echo", kind="codex-proto"):
         """Add the agent in one of its moods."""
@@ -130,9 +129,9 @@ class Rest:
 
 
 @pytest.fixture
-def rest(live):
+def rest(live, client_for):
     """REST over a demo world."""
-    return Rest(live)
+    return Rest(live, client_for)
 
 
 def test_01_05_32_a_session_is_begun_persistent_and_does_its_first_message(rest):

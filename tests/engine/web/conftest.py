@@ -3,8 +3,6 @@
 import threading
 
 import pytest
-from anyio.from_thread import start_blocking_portal
-from starlette.testclient import TestClient
 
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web.access.gate import Serving
@@ -45,16 +43,13 @@ def openapi():
 
 
 @pytest.fixture
-def client_of(app):
-    """Return a client of the app that sends headers. All ask in one event loop, as with a server, not each anew."""
-    with start_blocking_portal() as portal:
+def client_of(app, client_for):
+    """Return a client of the app that sends headers."""
 
-        def make(headers):
-            client = TestClient(app, "http://localhost:8787", headers=headers, follow_redirects=False)
-            client.portal = portal
-            return client
+    def make(headers):
+        return client_for(app, "http://localhost:8787", headers=headers, follow_redirects=False)
 
-        yield make
+    return make
 
 
 @pytest.fixture

@@ -61,9 +61,9 @@ class Looked(HTMLParser):
 class Browser:
     """A paired browser."""
 
-    def __init__(self, live):
+    def __init__(self, live, client_for):
         self.engine, self.live = live.engine, live
-        self.client = TestClient(
+        self.client = client_for(
             make_app(live.engine, Serving(port=80)),
             base_url="http://127.0.0.1",
             headers={"accept": "text/html"},
@@ -101,9 +101,9 @@ class Browser:
 
 
 @pytest.fixture
-def browser(live):
+def browser(live, client_for):
     """A paired browser before a demo world, which may look at its folders."""
-    return Browser(live)
+    return Browser(live, client_for)
 
 
 @pytest.fixture
@@ -319,8 +319,8 @@ def test_whatever_is_wrong_is_said_on_a_page(browser):
     assert "too old" in browser.post("/pair", code="wrong").text
 
 
-def test_device_that_may_only_look_cannot_order(live):
-    browser = Browser(live)
+def test_device_that_may_only_look_cannot_order(live, client_for):
+    browser = Browser(live, client_for)
     code = browser.engine.web.make_code("viewer", ("view",)).code
     browser.client.cookies.clear()
     browser.post("/pair", code=code)

@@ -3,7 +3,6 @@
 import subprocess
 
 import pytest
-from starlette.testclient import TestClient
 
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.facade.live.sessions import OrderRefused
@@ -27,13 +26,13 @@ def repository(live):
 
 
 @pytest.fixture
-def client(live):
+def client(live, client_for):
     """A device that may do everything, before a demo world."""
     config = live.demo.config / "config.toml"
     config.write_text(f"serve_promote = true\n{config.read_text()}")
     app = make_app(live.engine, Serving(port=8787))
     code = live.engine.web.make_code("a test", ("view", "answer", "operate")).code
-    client = TestClient(app, "http://localhost:8787")
+    client = client_for(app, "http://localhost:8787")
     client.headers["authorization"] = f"Bearer {client.post('/pair', json={'code': code}).json()['token']}"
     client.cookies.clear()
     return client
