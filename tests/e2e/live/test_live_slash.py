@@ -46,6 +46,15 @@ def test_a_line_is_a_command_where_that_is_asked_for_and_a_message_everywhere_el
     shown = [short_id(entry_id) for entry_id in branches.tree(session).entry_ids]
     cut = ask(f"/fork {shown[0]}")["session_id"]
     assert shown[:1] == [short_id(entry_id) for entry_id in branches.tree(cut).entry_ids]
+    offers = {
+        begun: [*live.engine.slash.complete(session, begun)]
+        for begun in ("/mod", "/provider demo-cl", "/export m", "/branch ", "/new ", "/new x demo-codex2", "/nosuch ")
+    }
+    assert ["/model "] == offers["/mod"]
+    assert "/provider demo-claude1" in offers["/provider demo-cl"]
+    assert (["/export markdown"], ["/new x demo-codex2"]) == (offers["/export m"], offers["/new x demo-codex2"])
+    assert ([f"/branch {number}" for number in shown], []) == (offers["/branch "], offers["/nosuch "])
+    assert "/new demo-haiku" in offers["/new "]
     saved = ask("/save Blue Door")["session_id"]
     assert [saved] * 2 == [ask(f"/load {words}")["session_id"] for words in ("blue door", saved[:8])]
     own = live.root / "own.jsonl"

@@ -13,7 +13,7 @@ from oulipoly_engine.cli.live.chat_output import Printer
 from oulipoly_engine.cli.live.chat_turns import Turns
 from oulipoly_engine.cli.live.requests import describe_request
 from oulipoly_engine.cli.live.turn_result import tell_result
-from oulipoly_engine.core.commands.slash.lines import Message, Order, Refusal, list_offers
+from oulipoly_engine.core.commands.slash.lines import Message, Order, Refusal
 from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import Question
 from oulipoly_engine.core.live.requests import RequestStale
@@ -56,11 +56,10 @@ class Loop:
         return 0
 
     def _offer(self, begun: str) -> Iterator[str]:
-        """Yield the slash commands that begin so."""
-        if begun.startswith("/") and " " not in begun:
+        """Yield the slash commands that begin so, and then what may stand behind them."""
+        if begun.startswith("/"):
             with suppress(RunnerError):
-                known = self._context.engine.slash.read_known(self._session_id)
-                yield from (f"/{name} " for name, _ in list_offers(known, begun[1:]) if name.isprintable())
+                yield from self._context.engine.slash.complete(self._session_id, begun)
 
     def _read(self) -> str:
         """Return a line. Raises Declined at the end of the input."""

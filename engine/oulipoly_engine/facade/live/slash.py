@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.commands.slash import lines as slash_lines
 from oulipoly_engine.core.commands.slash.lines import CliCommand, Known, Line, OfExtension, Order, Prompt, list_offers
+from oulipoly_engine.core.commands.slash.table import Slash
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.permissions import describe_policy
@@ -24,6 +25,7 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.store.live import live_events
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.commands.command import Argument
     from oulipoly_engine.core.live.sessions import LiveSession
     from oulipoly_engine.facade.base.home import Home
     from oulipoly_engine.facade.live.runtimes import Runtimes
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 _TELL_COMMANDS = ("session_opened", "commands_changed")  # types of events
 _PAGE = 1000
+_FORMATS = ("markdown", "html", "canonical-jsonl")
+_OF_TREE = ("message", "other", "turn")  # arguments that are entries of the session
 _MOST_SESSIONS = 10_000  # the one used last is first
 
 
@@ -111,6 +115,36 @@ class SlashCommands:
         brought = enabled_resources(paths, "prompts", entries)
         prompts = (prompt_files.read_prompt(each.name, each.path, each.package) for each in brought)
         return (*prompt_files.read_prompts(paths), *(prompt for prompt in prompts if prompt is not None))
+
+    def complete(self, identity: str, begun: str) -> Iterator[str]:
+        """Yield what a line that begins with a slash may become: a name, then what may stand behind it."""
+        known = self.read_known(identity)
+        name, blank, rest = begun.removeprefix("/").partition(" ")
+        if not blank:
+            yield from (f"/{offer} " for offer, _ in list_offers(known, name) if offer.isprintable())
+            return
+        entry = slash_lines.map_names(known).get(name)
+        words = rest.split(" ")
+        arguments = entry.arguments[len(words) - 1 :] if isinstance(entry, Slash) else ()
+        for choice in self._list_choices(self._live.find(identity), arguments[0]) if arguments else ():
+            if choice.startswith(words[-1]) and choice.isprintable():
+                yield begun[: len(begun) - len(words[-1])] + choice
+
+    def _list_choices(self, session: LiveSession, argument: Argument) -> Iterable[str]:
+        match argument.choices:
+            case "session models":
+                return [model.id for model in self._runtimes.models(session.runtime_id)]
+            case "runtimes":
+                return [runtime.id for runtime in self._runtimes.catalogue().runtimes if runtime.is_enabled]
+            case "accounts":
+                return sorted({runtime.account for runtime in self._runtimes.catalogue().runtimes if runtime.account})
+            case "models":
+                return self._home.files.model_names()
+            case "export formats":
+                return _FORMATS
+        if argument.name in _OF_TREE:
+            return [short_id(entry_id) for entry_id in self._sessions.branches.tree(session.session_id).entry_ids]
+        return ()
 
     def judge(self, identity: str, text: str) -> Line:
         """Return what a line of a session is; nothing is read for one without a slash."""

@@ -381,6 +381,8 @@ def _read(
             tree = sessions.branches.tree(key, kept)
         if tree.entries:  # what the screen shows first is read here, beside its thread
             tree.find([tree.entry_ids[tree.layout.rows.get(tree.leaf or "", 0)]])
+        if tree.of_origin and not tree.session_id:  # a fork in which nothing was said yet
+            return engine.live.find(tree.chain_id).title, tree
         return title_of(sessions.catalogue.find(tree.chain_id)), tree
     except RunnerError as error:
         return error
