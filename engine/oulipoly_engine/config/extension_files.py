@@ -2,15 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.config import snapshot
+from oulipoly_engine.config.base.layers import NOT_TRUSTED, Ignored
 from oulipoly_engine.config.base.problem import Level, Loaded, Problem
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.extensions.manifest import FILE, Manifest
 from oulipoly_engine.paths import Paths
+
+_FOLDER = "extensions"  # of a project, as of the user
+_MOST = 500  # of one folder
+
+
+def list_places(folder: Path) -> Iterator[Path]:
+    """Yield what may be an extension: folders with a manifest, and Python files."""
+    try:
+        names = sorted(folder.iterdir())[:_MOST]
+    except OSError:
+        return
+    for path in names:
+        if path.name.startswith((".", "_")):
+            continue
+        if path.suffix == ".py" or (path / FILE).exists():
+            yield path
+
+
+def list_of_project(project: Path | None) -> tuple[Path, ...]:
+    """Return what may be an extension in a project's folder of settings, trusted or not."""
+    return () if project is None else tuple(list_places(project / _FOLDER))
+
+
+def digest_of_places(places: tuple[Path, ...]) -> str:
+    """Return what a person trusts who lets a project's extensions ask for rights: which there are, not what they hold.
+
+    What they hold is what they ask for each by themselves.
+    """
+    return sha256(b"extensions\0" + b"\0".join(map(os.fsencode, places))).hexdigest()
+
+
+def list_trusted(paths: Paths) -> tuple[Path, ...]:
+    """Return a project's extensions that may ask a person for rights."""
+    project = paths.above.project
+    places = list_of_project(project)
+    if project is None or not places or not paths.above.is_trusted(project, digest_of_places(places)):
+        return ()
+    return places
+
+
+def list_ignored(paths: Paths) -> tuple[Ignored, ...]:
+    """Return the extensions of a project that nobody trusts."""
+    places = list_of_project(paths.above.project)
+    if not places or list_trusted(paths):
+        return ()
+    return tuple(Ignored(f"{_FOLDER}/{place.name}", str(place), NOT_TRUSTED) for place in places)
 
 
 def read_values(path: Path) -> Mapping[str, Any]:

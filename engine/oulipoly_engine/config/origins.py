@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config import app_file, prompt_files
+from oulipoly_engine.config import app_file, extension_files, prompt_files
 from oulipoly_engine.config.base import mask
 from oulipoly_engine.config.base.layers import Ignored, Layer, LayerName, Stated
 from oulipoly_engine.config.base.problem import Level, Problem
@@ -54,7 +54,11 @@ def read_origins(paths: Paths) -> Origins:
         stated, wrong = _read_global(path, table)
         problems += wrong
         settings += (_origin(rule, (Layer("global", stated), *layers)) for rule in list_rules(table))
-    ignored = (*(each for layer in layers for each in layer.ignored), *prompt_files.list_ignored(paths))
+    ignored = (
+        *(each for layer in layers for each in layer.ignored),
+        *prompt_files.list_ignored(paths),
+        *extension_files.list_ignored(paths),
+    )
     return Origins(tuple(settings), ignored, tuple(problems))
 
 

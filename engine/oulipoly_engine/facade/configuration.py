@@ -62,7 +62,8 @@ class ProjectSettings(Record):
     file: Path
     needing_trust: Mapping[str, Any]  # what counts only once a person trusts it, by key
     prompts: Mapping[str, str]  # texts of prompt files, which need trust as well, by name
-    digests: tuple[str, ...]  # of what needs trust: the settings, the prompt files
+    extensions: tuple[Path, ...]  # which may ask for rights once a person trusts them
+    digests: tuple[str, ...]  # of what needs trust: the settings, the prompt files, which extensions there are
     is_trusted: bool
 
 
@@ -125,12 +126,14 @@ class Configuration(Part):
 
     def project(self, folder: Path) -> ProjectSettings:
         """Return settings and prompts of the project around a folder. Raises RequestRefused where there are none."""
+        from oulipoly_engine.config.extension_files import digest_of_places, list_of_project
         from oulipoly_engine.config.prompt_files import read_of_project
 
         place = find_project(folder)
+        extensions = list_of_project(place)
         path = None if place is None else find_project_file(place)
         files = read_of_project(place)
-        if place is None or (path is None and not files.texts):
+        if place is None or (path is None and not files.texts and not extensions):
             where = f"{PROJECT_FOLDER}/settings.toml"
             raise RequestRefused(f"no project around {folder} has settings of its own: they lie in {where}")
         needing: Mapping[str, Any] = {}
@@ -140,9 +143,10 @@ class Configuration(Part):
             needing = {key: stated.value for key, stated in loaded.value.items() if stated.in_project == "trusted"}
             digests += [digest] if needing else []
         digests += [files.digest] if files.texts else []
+        digests += [digest_of_places(extensions)] if extensions else []
         is_trusted = all(self._home.paths.above.is_trusted(place, digest) for digest in digests)
         shown = place if path is None else path
-        return ProjectSettings(place, shown, needing, files.texts, tuple(digests), is_trusted)
+        return ProjectSettings(place, shown, needing, files.texts, extensions, tuple(digests), is_trusted)
 
     def trust(self, project: ProjectSettings) -> None:
         """Have a project's settings count, as long as they stay as a person has seen them."""

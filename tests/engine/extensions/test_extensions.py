@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.config.origins import read_origins
 from oulipoly_engine.errors import ExtensionNotFound, ExtensionRefused
 from oulipoly_engine.extension_api import Handled, Session, Transform
 from oulipoly_engine.service.extensions.session_hooks import SessionHooks, reader_of
@@ -381,10 +382,11 @@ def test_what_a_package_of_python_declares_is_read_without_importing_it(extendin
 def test_those_of_a_project_count_once_a_person_trusts_it(extending, home, monkeypatch):
     project = home / "project" / ".agent-runner"
     extending.write("theirs", "def before_fork(self): raise Refused('no')", project / "extensions", hooks=FORK)
-    (project / "settings.toml").write_text("auto_compaction = false\n")
     monkeypatch.chdir(project.parent)
     extending.open()
     assert () == extending.engine.extensions.list()
+    ignored = [each.key for each in read_origins(extending.paths).ignored]
+    assert ["extensions/theirs"] == ignored
 
     configuration = extending.engine.configuration
     configuration.trust(configuration.project(project.parent))
@@ -393,6 +395,8 @@ def test_those_of_a_project_count_once_a_person_trusts_it(extending, home, monke
     extending.allow("theirs")
     with pytest.raises(ExtensionRefused):
         extending.guard()
+    extending.write("more", "pass", project / "extensions")
+    assert () == extending.engine.extensions.list()
 
 
 def test_an_end_is_told_and_one_that_hangs_holds_up_nothing(extending):

@@ -82,6 +82,8 @@ def trust(context: Context, prog: str, arguments: list[str]) -> int:
     for name, text in project.prompts.items():
         output.write_line(f"/{plain(name)}")
         output.write_lines(f"    {plain(line)}" for line in text.splitlines())
+    for place in project.extensions:
+        output.write_line(f"extension {plain(place.name)}, which asks for its rights by itself")
     if project.is_trusted:
         why = "trusted already" if project.digests else "it says nothing that needs trust"
         diagnostics.note(f"{plain(str(project.file))}: {why}")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.config import app_file, load, prompt_files
+from oulipoly_engine.config import app_file, extension_files, load, prompt_files
 from oulipoly_engine.config.base import mask
 from oulipoly_engine.config.base.layers import YES_OR_NO, Layer, LayerName
 from oulipoly_engine.config.base.problem import KeyPath
@@ -345,9 +345,10 @@ def _failure(file: TomlFile) -> str | None:
 def _list_ignored(paths: Paths, layers: Sequence[Layer]) -> Iterator[Section]:
     """Yield sections of what layers above the user's own files say without effect, where there is any."""
     home = str(paths.home)
+    of_files = (*prompt_files.list_ignored(paths), *extension_files.list_ignored(paths))
     notes = tuple(
         f"{each.key} ({each.source.replace(home, '~')}): {each.why}"
-        for each in (*(each for layer in layers for each in layer.ignored), *prompt_files.list_ignored(paths))
+        for each in (*(each for layer in layers for each in layer.ignored), *of_files)
     )
     if notes:
         yield Section("project · what it says without effect", (), notes=notes)

@@ -54,15 +54,14 @@ class ExtensionSet:
 
     def discover(self) -> tuple[Installed, ...]:
         """Return all that are there, read anew, whether they are switched on or not."""
-        from oulipoly_engine.config.layers import mark_project
+        from oulipoly_engine.config.extension_files import list_trusted
         from oulipoly_engine.config.packages_file import enabled_resources
         from oulipoly_engine.service.extensions.discovery import Places, discover
 
-        project = mark_project(self._paths)
         entries = self._read_settings().extensions
         packages = tuple(each.path for each in enabled_resources(self._paths, "extensions", entries))
-        has_project = project is not None and project[2]
-        return discover(self._paths, Places(self._paths.above.extensions, entries, packages, has_project))
+        project = list_trusted(self._paths)
+        return discover(self._paths, Places(self._paths.above.extensions, entries, packages, project))
 
     def survey(self) -> tuple[tuple[Installed, Standing], ...]:
         """Return all that are there, each with what is known of it."""
@@ -103,9 +102,10 @@ class ExtensionSet:
         settings = self._read_settings()
         if not settings.extensions_enabled:
             return ()
+        from oulipoly_engine.config.extension_files import list_trusted
         from oulipoly_engine.service.extensions.discovery import mark_installed, mark_places
 
-        places = (mark_places(self._paths), settings.extensions)
+        places = (mark_places(self._paths), settings.extensions, list_trusted(self._paths))
         known = self._discovered
         if known is None or known[0] != (places, *map(mark_installed, known[1])):
             installed = self.discover()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from oulipoly_engine.config.extension_files import read_manifest
+from oulipoly_engine.config.extension_files import list_places, read_manifest
 from oulipoly_engine.core.extensions.installed import Installed, Source, settle_names
 from oulipoly_engine.core.extensions.manifest import FILE, NAME, Manifest
 from oulipoly_engine.core.packages.lock import FILE as LOCK
@@ -15,8 +15,6 @@ from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.extensions.digests import FileMark, mark_files, recall_digest
 from oulipoly_engine.service.extensions.entry_points import EntryPoint, list_entry_points
 
-_MOST = 500  # of one folder
-
 
 class Places(Record):
     """Where extensions may lie beside those of Python's packages."""
@@ -24,19 +22,17 @@ class Places(Record):
     options: Sequence[Path] = ()  # that a command names for one start
     settings: Sequence[str] = ()  # the entries of the setting `extensions`
     packages: Sequence[Path] = ()
-    has_project: bool = False  # that a person trusts
+    project: Sequence[Path] = ()  # of one that a person trusts
 
 
 def discover(paths: Paths, places: Places) -> tuple[Installed, ...]:
     """Return all extensions, each under a name of its own. One that cannot be used says why."""
     extensions = [_read(paths, path, "option") for path in places.options]
     extensions += [_read(paths, path, "user") for path in _list_named(places.settings)]
-    extensions += [_read(paths, path, "user") for path in _list_folder(paths.extensions)]
+    extensions += [_read(paths, path, "user") for path in list_places(paths.extensions)]
     extensions += map(_read_entry_point(paths), list_entry_points(paths))
     extensions += [_read(paths, path, "package") for path in places.packages]
-    if places.has_project and paths.above.project is not None:
-        project = paths.above.project / "extensions"
-        extensions += [_read(paths, path, "project") for path in _list_folder(project)]
+    extensions += [_read(paths, path, "project") for path in places.project]
     return settle_names(_drop_repeated(extensions))
 
 
@@ -53,19 +49,6 @@ def _list_named(entries: Sequence[str]) -> Iterator[Path]:
     for entry in entries:
         if "/" in entry and not entry.startswith("!"):
             yield expand_user(entry)
-
-
-def _list_folder(folder: Path) -> Iterator[Path]:
-    """Yield what may be an extension: folders with a manifest, and Python files."""
-    try:
-        names = sorted(folder.iterdir())[:_MOST]
-    except OSError:
-        return
-    for path in names:
-        if path.name.startswith((".", "_")):
-            continue
-        if path.suffix == ".py" or (path / FILE).exists():
-            yield path
 
 
 def _read(paths: Paths, path: Path, source: Source) -> Installed:
