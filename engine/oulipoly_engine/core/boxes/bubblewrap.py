@@ -19,13 +19,18 @@ NAMESPACES = ("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop
 _OPTIONS = {Access.READ: "--ro-bind", Access.WRITE: "--bind"}
 
 
-def bubblewrap_words(box: Box, argv: Sequence[str], folder: str = "/") -> tuple[str, ...]:
-    """Return the words that start a program in a sealed box. folder: where it starts, if the box does not say."""
-    return ("bwrap", *_list_options(box, folder), "--", *limit_words(box.limits, argv))
+def bubblewrap_words(
+    box: Box, argv: Sequence[str], folder: str = "/", *, has_terminal: bool = False
+) -> tuple[str, ...]:
+    """Return the words that start a program in a sealed box. folder: where it starts, if the box does not say.
+
+    has_terminal: one that nobody else uses, before or after; any other it must not get hold of.
+    """
+    session = () if has_terminal else ("--new-session",)
+    return ("bwrap", *NAMESPACES, *session, *_list_options(box, folder), "--", *limit_words(box.limits, argv))
 
 
 def _list_options(box: Box, folder: str) -> Iterator[str]:
-    yield from (*NAMESPACES, "--new-session")
     if box.network is Network.SHARED:
         yield "--share-net"
     for mount in list_system(box.network):

@@ -10,13 +10,14 @@ import ctypes
 import errno
 import os
 import platform
+import signal
 import stat
 import struct
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Protocol, TypeVar
 
 from oulipoly_engine.core.boxes.box import Box, Network
 from oulipoly_engine.core.boxes.landlock import Rule, list_rules, pack_rule, pack_ruleset, socket_filter
@@ -35,6 +36,15 @@ _STEP_BYTES = 8
 _CAPABILITY_VERSION = 0x20080522
 
 
+class Started(Protocol):
+    """A process that was started."""
+
+    pid: int  # it leads its own group
+
+
+_Process = TypeVar("_Process", bound=Started)
+
+
 class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_char_p))
 
@@ -51,12 +61,12 @@ def has_filter() -> bool:
     return socket_filter(platform.machine(), Network.NONE) is not None
 
 
-def start_guarded(box: Box, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+def start_guarded(box: Box, start: Callable[[], _Process]) -> _Process:
     """Return the process that `start` starts, held by a guarded box.
 
     It is called in a thread of its own. Raises what it raises, and OSError where the box cannot be made.
     """
-    outcome: list[subprocess.Popen[bytes] | BaseException] = []
+    outcome: list[_Process | BaseException] = []
 
     def call() -> None:
         try:
@@ -74,8 +84,8 @@ def start_guarded(box: Box, start: Callable[[], subprocess.Popen[bytes]]) -> sub
         thread.join()
     except BaseException:  # a signal to us: nobody would know what has been started
         thread.join()
-        if isinstance(outcome[0], subprocess.Popen):
-            outcome[0].kill()
+        if not isinstance(outcome[0], BaseException):
+            os.killpg(outcome[0].pid, signal.SIGKILL)
         raise
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
