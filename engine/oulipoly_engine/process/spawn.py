@@ -13,6 +13,7 @@ from oulipoly_engine.process.command import Command
 if TYPE_CHECKING:
     from oulipoly_engine.core.boxes.box import Box
 
+Child = subprocess.Popen[bytes]
 PIPE = subprocess.PIPE
 DEVNULL = subprocess.DEVNULL
 
