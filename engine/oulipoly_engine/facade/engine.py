@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.extensions.extensions import Extensions
     from oulipoly_engine.facade.extensions.serving import Serving
     from oulipoly_engine.facade.images.images import Images
+    from oulipoly_engine.facade.images.registry import Registry
+    from oulipoly_engine.facade.images.transfer import Transfer
     from oulipoly_engine.facade.live.runtimes import Runtimes
     from oulipoly_engine.facade.live.sessions import LiveSessions
     from oulipoly_engine.facade.live.slash import SlashCommands
@@ -145,6 +147,20 @@ class Engine:
         from oulipoly_engine.facade.images.images import Images
 
         return Images(self._home)
+
+    @made_once
+    def registry(self) -> Registry:
+        """Return the registry that can be served."""
+        from oulipoly_engine.facade.images.registry import Registry
+
+        return Registry(self._home)
+
+    @made_once
+    def image_transfer(self) -> Transfer:
+        """Return what pulls, pushes, signs and verifies images."""
+        from oulipoly_engine.facade.images.transfer import Transfer
+
+        return Transfer(self._home)
 
     @made_once
     def pools(self) -> Pools:

@@ -150,9 +150,10 @@ class Layout:
             blobs.abandon()
 
     def _check_complete(self, manifest: Manifest) -> None:
-        needed = (*(each for each in manifest.blobs if not each.urls), *(manifest.manifests or ()))
-        for descriptor in needed:
-            if not self.has(descriptor.digest):
+        for descriptor in (*manifest.blobs, *(manifest.manifests or ())):
+            # Layers that may not be handed on lie elsewhere.
+            is_elsewhere = bool(descriptor.urls) or "nondistributable" in descriptor.media_type
+            if not is_elsewhere and not self.has(descriptor.digest):
                 raise ImageRefused(f"its manifest names {descriptor.digest}, which is not there")
 
     def _put(self, entries: Iterable[Descriptor]) -> None:
@@ -175,13 +176,29 @@ class Layout:
                 raise ImageNotFound(f"{source.digest} is not there any more")
             self._put([replace(source, annotations={REPOSITORY: repository, REF_NAME: f"{repository}:{tag}"})])
 
-    def remove(self, is_removed: Callable[[Descriptor], bool]) -> tuple[Descriptor, ...]:
-        """Remove entries, what is about them, and contents that nobody needs; return the entries."""
+    def untag(self, repository: str, tag: str) -> bool:
+        """Remove a tag; what it means stays, by its digest. Returns whether it was there."""
+        with self._changing():
+            entry = self.find(repository, tag)
+            if entry is None or not is_tagged(entry):
+                return False
+            left = [each for each in self.entries() if each.annotations != entry.annotations]
+            bare = replace(entry, annotations={REPOSITORY: repository})
+            is_named = any(_is_same(bare, each) for each in left)
+            self._write(left if is_named else [*left, bare])
+            return True
+
+    def remove(self, is_removed: Callable[[Descriptor], bool], *, keeps_rest: bool = False) -> tuple[Descriptor, ...]:
+        """Remove entries, what is about them, and contents that nobody needs; return the entries.
+
+        keeps_rest: what is about them stays, and contents until they are old: their owner removes each by itself.
+        """
         with self._changing():
             entries = self.entries()
             removed = [entry for entry in entries if is_removed(entry)]
             left = [entry for entry in entries if entry not in removed]
-            orphaned = {entry.digest for entry in removed} - {entry.digest for entry in left}
+            gone = {entry.digest for entry in removed} - {entry.digest for entry in left}
+            orphaned = set() if keeps_rest else gone
             for digest in orphaned:
                 about = {entry.digest for entry, _ in self.referrers(digest)}
                 left = [entry for entry in left if entry.digest not in about or is_tagged(entry)]

@@ -14,29 +14,25 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Self
 
-import h11
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from oulipoly_engine.errors import RequestRefused, RunnerError
 from oulipoly_engine.web.access.forwarded import Network
-from oulipoly_engine.web.access.gate import BODY_PATIENCE_S, Serving
+from oulipoly_engine.web.access.gate import Serving
 from oulipoly_engine.web.api.streams import Hub
 from oulipoly_engine.web.app import make_app
 from oulipoly_engine.web.attention import Attention
 from oulipoly_engine.web.connections import BoundedListener, Connections, Limits, find_limits
 from oulipoly_engine.web.notices import Notices
 from oulipoly_engine.web.own_socket import OwnSocket
+from oulipoly_engine.web.patient_protocol import PatientProtocol
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.web.access.authority import Certificate
 
 DEFAULT_PORT = 8787
-HEADERS_PATIENCE_S = 20.0  # for a request's header, also of a second one on the same connection
-UPLOAD_PATIENCE_S = BODY_PATIENCE_S + 5.0  # for its body: who reads it gives it up before, and says so
-READING_PATIENCE_S = 60.0  # for a client that takes nothing of its answer
 _PATIENCE_S = 3  # for answers that are under way when it ends
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _BACKLOG = 256
@@ -93,7 +89,7 @@ class Server:
             access_log=False,
             lifespan="off",
             loop="asyncio",  # another one would accept without our socket
-            http=_Protocol,
+            http=PatientProtocol,
             ws="none",
             server_header=False,
             proxy_headers=False,
@@ -122,66 +118,6 @@ class Server:
         self._uvicorn.should_exit = True
 
 
-class _Protocol(H11Protocol):
-    """uvicorn's protocol, which gives up who sends half a request or reads no answer: such clients took all places.
-
-    A timer runs while a request is awaited, each time anew, and none while we are at work:
-
-        header (20 s) -> body (25 s) -> answer -> idle, with uvicorn's own timer -> header ...
-    """
-
-    _timer: asyncio.TimerHandle | None = None
-    _reading_timer: asyncio.TimerHandle | None = None
-    _awaited: object = None  # what the timer runs for: the client's state, as h11 names it
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        super().connection_made(transport)
-        self._await_request()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._await_request()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        sent_in_advance, _ = self.conn.trailing_data
-        if sent_in_advance or self.conn.their_state is not h11.IDLE:
-            self._await_request()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._reading_timer = self.loop.call_later(READING_PATIENCE_S, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        _cancel(self._reading_timer)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        _cancel(self._timer)
-        _cancel(self._reading_timer)
-
-    def _await_request(self) -> None:
-        state = self.conn.their_state
-        if state is self._awaited:
-            return
-        _cancel(self._timer)
-        self._awaited = state
-        if state is h11.IDLE:
-            self._timer = self.loop.call_later(HEADERS_PATIENCE_S, self._give_up)
-        elif state is h11.SEND_BODY:
-            self._timer = self.loop.call_later(UPLOAD_PATIENCE_S, self._give_up)
-
-    def _give_up(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.close()
-
-
-def _cancel(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()
-
-
 class _Uvicorn(uvicorn.Server):
     """uvicorn's server, which ends at a signal without sending itself the same one again."""
 
@@ -196,8 +132,8 @@ class _Uvicorn(uvicorn.Server):
         # Not one of `sockets`: those speak TLS where there is a certificate.
         self.servers.append(await loop.create_server(self._make_protocol, sock=self._own_socket, backlog=_BACKLOG))
 
-    def _make_protocol(self) -> _Protocol:
-        return _Protocol(self.config, self.server_state, self.lifespan.state)
+    def _make_protocol(self) -> PatientProtocol:
+        return PatientProtocol(self.config, self.server_state, self.lifespan.state)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._end_streams()  # they would wait for ever

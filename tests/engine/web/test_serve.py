@@ -29,9 +29,10 @@ from oulipoly_engine.core.checks.alerts import of_request
 from oulipoly_engine.core.web import notices
 from oulipoly_engine.facade.base import own_process
 from oulipoly_engine.facade.engine import Engine
-from oulipoly_engine.web import serve
+from oulipoly_engine.web import patient_protocol
 from oulipoly_engine.web.access.authority import make_certificate
 from oulipoly_engine.web.app import make_app
+from oulipoly_engine.web.patient_protocol import PatientProtocol
 from oulipoly_engine.web.serve import start
 
 WAYS = {"timeout": 20, "trust_env": False}
@@ -324,8 +325,8 @@ FIRST = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
     ids=["nothing", "half a header", "TLS", "half a body", "half a body that nobody reads", "half in advance"],
 )
 def test_who_sends_half_a_request_is_given_up(port, monkeypatch, said):
-    monkeypatch.setattr(serve, "HEADERS_PATIENCE_S", 0.1)
-    monkeypatch.setattr(serve, "UPLOAD_PATIENCE_S", 0.1)
+    monkeypatch.setattr(patient_protocol, "HEADERS_PATIENCE_S", 0.1)
+    monkeypatch.setattr(patient_protocol.PatientProtocol, "upload_patience_s", 0.1)
     client = socket.create_connection(("127.0.0.1", port), timeout=60)
     with client, suppress(ConnectionError):  # it may be given up before it has said anything
         client.sendall(said)
@@ -336,7 +337,7 @@ def test_who_sends_half_of_a_second_request_is_given_up(port, monkeypatch):
     with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         client.sendall(FIRST)
         assert b"200 OK" in client.recv(4096)
-        monkeypatch.setattr(serve, "HEADERS_PATIENCE_S", 0.1)
+        monkeypatch.setattr(patient_protocol, "HEADERS_PATIENCE_S", 0.1)
         with suppress(ConnectionError):
             client.sendall(FIRST[:20])
             read_to_the_end(client)
@@ -368,8 +369,8 @@ class Unread(asyncio.Transport):
 
 
 async def test_who_reads_nothing_of_an_answer_is_given_up_and_who_goes_on_reading_is_not(monkeypatch):
-    monkeypatch.setattr(serve, "READING_PATIENCE_S", 0.05)
-    reader, other = (serve._Protocol(uvicorn.Config(None, log_config=None), ServerState(), {}) for _ in range(2))
+    monkeypatch.setattr(patient_protocol, "READING_PATIENCE_S", 0.05)
+    reader, other = (PatientProtocol(uvicorn.Config(None, log_config=None), ServerState(), {}) for _ in range(2))
     transports = Unread(), Unread()
     for protocol, transport in zip((reader, other), transports, strict=True):
         protocol.connection_made(transport)

@@ -73,6 +73,7 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("ext", "", _WORK, verbs="list, enable, disable extensions; grants: what they are allowed"),
     *(Subcommand(verb, "worktrees.changes", _BRANCHES) for verb in _OF_BRANCHES),
     Subcommand("image", "", _WORK, verbs="build, list, inspect, compare, export, import images of agents"),
+    Subcommand("registry", "", _WORK, verbs="serve: a registry of images on this computer"),
     Subcommand("quota", "", _ACCOUNTS, verbs="show, check, forecast"),
     Subcommand("account", "", _ACCOUNTS, verbs="add, list, show, log in, rename, remove, drain … accounts"),
     Subcommand("runtime", "", _ACCOUNTS, verbs="list, show, refresh: the CLIs that live sessions are opened on"),
@@ -147,7 +148,9 @@ SUBCOMMANDS = (  # in each section the most used first
     #
     *_verbs("artifact put get list show diff label remove gc", "artifacts.artifact"),
     #
-    *_verbs("image build ls inspect diff tag rm export import", "images.image"),
+    *_verbs("image build ls inspect diff pull push tag rm sign verify export import", "images.image"),
+    #
+    *_verbs("registry serve", "images.registry"),
     #
     *_verbs("pkg install list info diff update rollback uninstall", "packages.pkg"),
     #

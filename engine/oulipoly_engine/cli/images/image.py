@@ -9,22 +9,33 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
-from oulipoly_engine.cli.base.questions import parse_agreed
+from oulipoly_engine.cli.base.questions import Questions, parse_agreed
 from oulipoly_engine.cli.base.telling import tell
 from oulipoly_engine.core.images.manifest import AGENT_KIND
 from oulipoly_engine.core.text.columns import plain, size_text, table
 from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.errors import Declined
 from oulipoly_engine.facade import output
 from oulipoly_engine.records import asdict
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.images.changes import Change
     from oulipoly_engine.core.images.info import ImageInfo
+    from oulipoly_engine.core.images.signature import Verdict
     from oulipoly_engine.facade.images.images import AgentImage
 
 _MORE = {  # behind the summary, in a command's help
     "build": "The same input gives the same digest: the image says no time, unless SOURCE_DATE_EPOCH or a LABEL does.",
+    "pull": "Without a registry in REF, `registry serve` of this computer is asked. Who signs a name first is pinned.",
+    "push": "Without a registry in REF, it goes to `registry serve` of this computer.",
+    "verify": "Ends with 0 where somebody has signed it, and the one whom you have pinned, if you have.",
     "rm": "Every tag that means the same digest goes.",
+}
+_VERDICTS: Mapping[Verdict, str] = {
+    "pinned": "signed by the publisher whom you have pinned",
+    "new": "signed, and nobody was pinned for its name before",
+    "unsigned": "not signed",
+    "refused": "not signed by the publisher whom you have pinned",
 }
 _SHOWN_LINES = 40  # of one text that differs
 _REFERENCE = "NAME[:TAG][@DIGEST], or a digest"
@@ -49,8 +60,14 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.add_argument("image", metavar="REF", help=_REFERENCE)
     if verb == "tag":
         parser.add_argument("target", metavar="NEW_REF", help="NAME[:TAG]")
+    if verb == "push":
+        parser.add_argument("target", nargs="?", default="", metavar="TO", help="default: REF itself")
+    if verb == "pull":
+        parser.add_argument("-y", "--yes", action="store_true", help="also where it may do more than before")
+    if verb == "sign":
+        parser.add_argument("--key", type=Path, metavar="FILE", help="a PEM, Ed25519; default: your own, made once")
     if verb == "export":
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: stdout")
+        parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a new file")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return _VERBS[verb](context, parse_agreed(parser, name, arguments))
 
@@ -144,6 +161,49 @@ def change_lines(changes: Sequence[Change]) -> list[str]:
     return lines
 
 
+def _pull(context: Context, options: Namespace) -> int:
+    transfer = context.engine.image_transfer
+    candidate = transfer.pull(options.image)
+    reference = candidate.reference.tagged
+    digest = candidate.pulled.entry.digest
+    if not options.json:
+        output.write_lines(change_lines(candidate.changes))
+    if candidate.is_weighty:
+        question = f"{reference} would do something else than before. Take it?"
+        if not Questions(is_agreed=options.yes).confirm(question):
+            raise Declined(f"{reference} was left as it is")
+    transfer.accept(candidate)
+    verification = candidate.verification
+    document = {
+        "ref": reference,
+        "digest": digest,
+        "before": None if candidate.before is None else candidate.before.digest,
+        "changes": [change_json(change) for change in candidate.changes],
+        **asdict(verification),
+    }
+    return tell(options, document, f"{reference} is pulled: {digest}", f"it is {_VERDICTS[verification.verdict]}")
+
+
+def _push(context: Context, options: Namespace) -> int:
+    reference, entry = context.engine.image_transfer.push(options.image, options.target)
+    document = {"ref": reference.tagged, "digest": entry.digest}
+    return tell(options, document, f"{reference.tagged} is pushed: {entry.digest}")
+
+
+def _sign(context: Context, options: Namespace) -> int:
+    reference, entry, key = context.engine.image_transfer.sign(options.image, options.key)
+    document = {"ref": reference.tagged, "digest": entry.digest, "key": key}
+    return tell(options, document, f"{reference.tagged} is signed by the key {key[:16]}, which is pinned for its name")
+
+
+def _verify(context: Context, options: Namespace) -> int:
+    reference, entry, verification = context.engine.image_transfer.verify(options.image)
+    document = {"ref": reference.tagged, "digest": entry.digest, **asdict(verification)}
+    signers = ", ".join(key[:16] for key in verification.signers) or "nobody"
+    tell(options, document, f"{reference.tagged} is {_VERDICTS[verification.verdict]}", f"  signed by  {signers}")
+    return 0 if verification.verdict in ("pinned", "new") else 1
+
+
 def _tag(context: Context, options: Namespace) -> int:
     entry = context.engine.images.tag(options.image, options.target)
     document = {"ref": options.target, "digest": entry.digest}
@@ -156,9 +216,6 @@ def _remove(context: Context, options: Namespace) -> int:
 
 
 def _export(context: Context, options: Namespace) -> int:
-    if options.output is None:
-        output.write_bytes(context.engine.images.export(options.image))
-        return 0
     size = context.engine.images.export_to(options.image, options.output)
     document = {"ref": options.image, "path": str(options.output), "size": size}
     return tell(options, document, f"{plain(options.image)} is in {plain(str(options.output))}, {size_text(size)}")
@@ -175,6 +232,10 @@ _VERBS: Mapping[str, Callable[[Context, Namespace], int]] = {
     "ls": _list,
     "inspect": _inspect,
     "diff": _diff,
+    "pull": _pull,
+    "push": _push,
+    "sign": _sign,
+    "verify": _verify,
     "tag": _tag,
     "rm": _remove,
     "export": _export,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 WORDS: Mapping[str, str] = {  # a module here -> the first words of its commands' names
     "accounts": "account runtime",
     "app": "help quit settings undo view",
-    "artifacts": "artifact image",
+    "artifacts": "artifact image registry",
     "changes": "apply changes commit conflict diff file merge promote",
     "quota": "pool quota report status why",
     "requests": "recover requests turn",

@@ -25,5 +25,9 @@ class ImageUnsupported(RequestRefused, slug="image-unsupported"):
     """The store, or the registry, cannot do what was asked for."""
 
 
+class RegistryFailed(RequestRefused, slug="registry-failed"):
+    """A registry cannot be reached, or answers with an error; the message says which."""
+
+
 class SignatureRefused(RequestRefused, slug="signature-refused"):
     """An image lacks the signature of the publisher that was pinned, or has one that is not valid."""

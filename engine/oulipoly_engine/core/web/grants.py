@@ -7,6 +7,7 @@
 | commands  | the repository | its commands, by a digest  | the permission of `worktree allow`           |
 | project   | the folder     | its settings, by a digest  | the permission of `config trust`             |
 | extension | its name       | one right, by a digest     | the same, for its files as they are          |
+| publisher | an image's name | its key, by a digest       | the signature that was pinned at its first use |
 | approval  | the session    | what its CLI asks no more  | the answer "for the session" of a request    |
 | profile   | the session    | what it may do unasked     | the options that the session is opened with  |
 
@@ -30,16 +31,19 @@ from oulipoly_engine.core.worktrees.setup_file import NAME
 from oulipoly_engine.paths import PROJECT_FOLDER
 from oulipoly_engine.records import Record
 
-Kind = Literal["device", "link", "commands", "project", "extension", "approval", "profile"]
+Kind = Literal["device", "link", "commands", "project", "extension", "publisher", "approval", "profile"]
 REVOKING: Mapping[Kind, str] = {
     "device": "shuts it out at once; it has to be paired anew",
     "link": "makes it worthless at once",
     "commands": "they run no more until they are allowed again",
     "project": "its settings count no more, until they are trusted again",
     "extension": "counts at its next call; `ext enable` asks for it again",
+    "publisher": "the next image of that name that is signed pins its signer anew",
     "approval": "ends the session's process; the next one asks again",
     "profile": "ends the session's process; the next one asks first",
 }
+PUBLISHER_PREFIX = "publisher:"  # of a subject: then an image's name without its tag
+PUBLISHER_RIGHT = "sign"
 _ID_DIGITS = 12
 
 
@@ -74,6 +78,9 @@ def grant_by_digest(folder: str, digest: str, allowed_at: datetime, right: str =
     """
     words = (f"{folder}\0{digest}\0{right}" if right else f"{folder}\0{digest}").encode("utf-8", "surrogatepass")
     grant_id = hashlib.sha256(words).hexdigest()[:_ID_DIGITS]
+    if folder.startswith(PUBLISHER_PREFIX):
+        signs = f"sign images of this name, by the key {digest[:16]}"
+        return Grant(grant_id, "publisher", folder.removeprefix(PUBLISHER_PREFIX), signs, allowed_at, digest)
     if right:
         name = folder.removeprefix(SUBJECT_PREFIX)
         return Grant(grant_id, "extension", name, describe_right(right), allowed_at, digest)

@@ -15,6 +15,7 @@ from oulipoly_engine.core.web import grants
 from oulipoly_engine.core.web.grants import Grant
 from oulipoly_engine.errors import GrantNotFound, RequestRefused
 from oulipoly_engine.facade.base.home import Home, find_only
+from oulipoly_engine.facade.base.own_process import require_person
 from oulipoly_engine.host.link import HostGone
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live import hosts
@@ -68,6 +69,8 @@ class Grants:
             yield grants.grant_of_profile(session), partial(self._take_profile, session.session_id)
 
     def _withdraw(self, subject: str, digest: str, right: str) -> None:
+        if subject.startswith(grants.PUBLISHER_PREFIX):  # without it, anybody's signature is the first
+            require_person("forget whose signature an image needs")
         with self._home.lend_store() as store:
             book.withdraw(store, subject, digest, right)
 

@@ -125,9 +125,13 @@ class Images:
     def load(self, text: str) -> AgentImage:
         """Return an agent's image, with its claims checked. Raises ImageRefused, AgentfileInvalid, ImageNotFound."""
         reference, entry = self.resolve(text)
-        manifest = self.manifest(entry)
+        return self.check(reference, entry, self.layout.read(entry.digest, LONGEST_MANIFEST))
+
+    def check(self, reference: Reference, entry: Descriptor, data: bytes) -> AgentImage:
+        """Return an agent's image by its manifest, with its claims checked. Raises as `load`."""
+        manifest = read_manifest(data)
         if manifest.artifact_type != AGENT_KIND or manifest.config is None:
-            raise ImageRefused(f"{text} is an image of {manifest.kind or 'something unnamed'}, not of an agent")
+            raise ImageRefused(f"{entry.digest} is an image of {manifest.kind or 'something unnamed'}, not of an agent")
         agentfile = read_config(self.layout.read(manifest.config.digest, LONGEST_CONFIG))
         return AgentImage(reference, entry, manifest, agentfile, match_layers(agentfile, manifest))
 
