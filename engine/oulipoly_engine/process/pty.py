@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.process.command import Command
-from oulipoly_engine.process.spawn import spawn_problem
+from oulipoly_engine.process.spawn import boxed_words, spawn_problem, start_in_box
 from oulipoly_engine.process.stop import group_lives
+from oulipoly_engine.records import replace
 
 if TYPE_CHECKING:
     from ptyprocess import PtyProcess
@@ -183,13 +184,15 @@ def spawn(
                 signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
-    try:
-        process = PtyProcess.spawn(
-            [_program(command), *command.argv[1:]],
-            env=dict(command.env),
-            preexec_fn=prepare,
-            dimensions=(rows, columns),
+    def start() -> PtyProcess:
+        return PtyProcess.spawn(
+            [program, *words[1:]], env=dict(command.env), preexec_fn=prepare, dimensions=(rows, columns)
         )
+
+    try:
+        words = boxed_words(command, has_terminal=True)
+        program = _program(replace(command, argv=words))
+        process = start_in_box(command.box, start)
     except (OSError, ValueError) as error:
         # The half-started child hangs on a frame of the traceback, and is reaped when that lets go of it.
         traceback.clear_frames(error.__traceback__)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.process.command import Command
+from oulipoly_engine.records import replace
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.boxes.box import Box
+    from oulipoly_engine.process.boxes.guard import Started
 
 Child = subprocess.Popen[bytes]
+_Process = TypeVar("_Process", bound="Started")
 PIPE = subprocess.PIPE
 DEVNULL = subprocess.DEVNULL
 
@@ -50,15 +54,16 @@ def spawn(
         )
 
     try:
-        return start() if command.box is None else _start_in_box(command.box, start)
+        return start_in_box(command.box, start)
     except (OSError, ValueError) as error:
         raise SpawnFailed(spawn_problem(command, error)) from error
 
 
-def boxed_words(command: Command) -> tuple[str, ...]:
+def boxed_words(command: Command, *, has_terminal: bool = False) -> tuple[str, ...]:
     """Return the words that start a command in its box; its own without one.
 
-    A guarded box holds only what `spawn` starts. Raises SpawnFailed where the level cannot be had here.
+    has_terminal: it gets a terminal that is made for it. A guarded box holds only what `start_in_box` starts.
+    Raises SpawnFailed where the level cannot be had here.
     """
     box = command.box
     if box is None:
@@ -73,14 +78,31 @@ def boxed_words(command: Command) -> tuple[str, ...]:
     if obstacle:
         raise SpawnFailed(obstacle)
     if box.level is Level.SEALED:
-        _, *options = bubblewrap_words(box, command.argv, str(command.cwd or Path.cwd()))
+        box, argv = _stand_behind_proxy(box, command.argv)
+        _, *options = bubblewrap_words(box, argv, str(command.cwd or Path.cwd()), has_terminal=has_terminal)
         return (shutil.which("bwrap") or "bwrap", *options)  # not by the PATH of the command
     running = 0 if box.limits.processes is None else _count_running()
     return limit_words(box.limits, command.argv, running=running)
 
 
+def _stand_behind_proxy(box: Box, argv: tuple[str, ...]) -> tuple[Box, tuple[str, ...]]:
+    """Return a box and words by which a program reaches the proxy of its box as one on its own loopback."""
+    from oulipoly_engine.core.boxes.box import Access, Mount, Network  # noqa: PLC0415 - few commands have a box
+    from oulipoly_engine.core.boxes.bubblewrap import PROXY_PORT, PROXY_SOCKET  # noqa: PLC0415 - the same
+    from oulipoly_engine.process.boxes import forwarder  # noqa: PLC0415 - the same
+
+    if box.network is not Network.PROXY:
+        return box, argv
+    program = str(Path(forwarder.__file__))
+    own = (Mount(path, Access.READ, is_optional=True) for path in (sys.base_prefix, program))
+    python = (str(Path(sys.executable).resolve()), "-I", "-S", program)
+    return replace(box, mounts=(*box.mounts, *own)), (*python, PROXY_SOCKET, str(PROXY_PORT), *argv)
+
+
 def _find_missing(box: Box) -> str:
     """Return which declared path is not there; empty: none."""
+    if box.network == "proxy" and not Path(box.proxy).is_socket():
+        return f"the proxy of the box does not listen at {box.proxy}: start it first"
     for mount in box.mounts:
         place = mount.source or mount.path
         if mount.access in ("read", "write") and not mount.is_optional and not Path(place).exists():
@@ -88,12 +110,11 @@ def _find_missing(box: Box) -> str:
     return ""
 
 
-def _start_in_box(box: Box, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
-    from oulipoly_engine.core.boxes.box import Level  # noqa: PLC0415 - few commands have a box
-
-    if box.level is not Level.GUARDED:
+def start_in_box(box: Box | None, start: Callable[[], _Process]) -> _Process:
+    """Return the process that `start` starts, held by a guarded box; any other stands in the words. Raises OSError."""
+    if box is None or box.level != "guarded":
         return start()
-    from oulipoly_engine.process.boxes.guard import start_guarded  # noqa: PLC0415 - the same
+    from oulipoly_engine.process.boxes.guard import start_guarded  # noqa: PLC0415 - few commands have a box
 
     return start_guarded(box, start)
 

@@ -32,13 +32,13 @@ def measure_box(box: Box, env: Mapping[str, str], home: Path, folder: Path) -> I
     Our Python is declared besides. Raises SpawnFailed where the box cannot be had, or its program could not tell.
     """
     program = str(Path(inside.__file__))
-    own = (Mount(path, Access.READ, is_optional=True) for path in (sys.base_prefix, sys.prefix, program))
+    own = (Mount(path, Access.READ, is_optional=True) for path in (sys.base_prefix, program))
     probed = replace(box, mounts=(*box.mounts, *own), folder=box.folder or "/")
     with TemporaryDirectory(prefix="probe-", dir=folder) as outside, _serve_sockets(Path(outside)) as sockets:
         secret = Path(outside, "secret")
         write_private(secret, b"secret")
         order = _describe(box) | sockets | {"outside": str(secret), "home": str(home), "pid": os.getpid()}
-        arguments = (sys.executable, "-I", "-S", program, json.dumps(order))
+        arguments = (str(Path(sys.executable).resolve()), "-I", "-S", program, json.dumps(order))
         ended = run_script(EXEC, env, arguments=arguments, cwd=Path("/"), timeout_s=_PATIENCE_S, box=probed)
     if not ended.succeeded:
         lines = ended.stderr.decode("utf-8", "replace").strip()

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_engine.core.boxes.box import Access, Box, Level, Mount
 from oulipoly_engine.errors import SpawnFailed
+from oulipoly_engine.process.boxes.machine import find_level
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.pty import spawn
 
@@ -14,8 +16,8 @@ from oulipoly_engine.process.pty import spawn
 def open_pty():
     opened = []
 
-    def open_pty(script, columns=80, rows=24, cwd=None):
-        command = Command(("sh", "-c", script), dict(os.environ), cwd)
+    def open_pty(script, columns=80, rows=24, cwd=None, box=None):
+        command = Command(("sh", "-c", script), dict(os.environ), cwd, box=box)
         opened.append(spawn(command, columns=columns, rows=rows))
         return opened[-1]
 
@@ -37,6 +39,26 @@ def test_size_folder_and_exit_code(open_pty, tmp_path):
     pty = open_pty("stty size; pwd; exit 7", columns=101, rows=33, cwd=tmp_path)
 
     assert f"33 101\r\n{tmp_path}\r\n".encode() == read_all(pty)
+    assert 7 == pty.wait(60)
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_box_of_a_terminal_holds_and_leaves_the_terminal_to_its_program(open_pty, tmp_path, level):
+    if not find_level(level).is_available:
+        pytest.skip(find_level(level).obstacle)
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "work").mkdir()
+    box = Box(level, (Mount(str(tmp_path / "work"), Access.WRITE),))
+    script = "trap 'stty size; cat ../secret; exit 7' WINCH; echo ready; while :; do sleep 0.02; done"
+    pty = open_pty(script, cwd=tmp_path / "work", box=box)
+    while b"ready" not in (pty.read() or b""):
+        select.select([pty.fd], [], [], 1)
+
+    pty.resize(101, 33)
+    output = read_all(pty)
+
+    assert output.startswith(b"33 101\r\n")
+    assert (level is Level.NONE) == output.endswith(b"secret")
     assert 7 == pty.wait(60)
 
 

@@ -7,7 +7,7 @@
 | read-only inside writable   | no   | no: `list_unheld` names them     | yes                                 |
 | other processes             | seen | seen; not read, not signalled    | are not there                       |
 | network                     | all  | none (no sockets but Unix) or all| none, all, or a proxy's socket alone|
-| Unix sockets by path        | all  | all                              | those in declared paths             |
+| Unix sockets by path        | all  | all; none without a network      | those in declared paths             |
 | limits                      | yes  | yes                              | yes                                 |
 
 A level that cannot be had is refused with what to do, never replaced by a lower level.
@@ -86,12 +86,13 @@ _SYSTEM = (
     *("/etc/ld.so.cache", "/etc/localtime", "/etc/ssl", "/etc/ca-certificates", "/etc/pki"),
 )
 _FOR_NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
-# Below a work tree: what git, a shell, an editor or a CI service of the user's runs later, outside the box.
-RUNS_LATER = (
-    *(".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes", ".gitmodules", ".gitattributes"),
-    *(".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".husky", ".pre-commit-config.yaml"),
-    *(".github/workflows", ".gitlab-ci.yml", ".circleci", ".ci", "Jenkinsfile", ".vscode", ".idea"),
-    *(".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json", ".codex"),
+# What git, a shell, an editor or a CI service of the user's runs later, outside the box: in a folder of git, and in a
+# work tree.
+_OF_GIT = ("hooks", "config", "config.worktree", "info/attributes", "commondir", "gitdir", "modules", "worktrees")
+_OF_TREE = (
+    *(".gitmodules", ".gitattributes", ".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".husky"),
+    *(".pre-commit-config.yaml", ".github/workflows", ".gitlab-ci.yml", ".circleci", ".ci", "Jenkinsfile", ".vscode"),
+    *(".idea", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json", ".codex"),
 )
 
 
@@ -101,10 +102,31 @@ def list_system(network: Network) -> tuple[Mount, ...]:
     return tuple(Mount(path, Access.READ, is_optional=True) for path in paths)
 
 
-def protect_worktree(root: str) -> tuple[Mount, ...]:
-    """Return the mounts of a work tree that is written, with what runs later read-only, where it is there."""
-    paths = (posixpath.join(root, name) for name in RUNS_LATER)
-    return (Mount(root, Access.WRITE), *(Mount(path, Access.READ, is_optional=True) for path in paths))
+def list_runs_later(root: str, git: str = "") -> tuple[str, ...]:
+    """Return what below a work tree runs later, whether it is there or not. git: its folder of git, if elsewhere."""
+    paths = [posixpath.join(root, name) for name in _OF_TREE]
+    return (*paths, *(posixpath.join(git or posixpath.join(root, ".git"), name) for name in _OF_GIT))
+
+
+def protect_worktree(root: str, git: str = "", own: str = "") -> tuple[Mount, ...]:
+    """Return the mounts of a work tree that is written, with what runs later read-only, where it is there.
+
+    git: of a linked work tree, the folder of git that it shares; own: the folder in it that is the tree's alone.
+    A folder between is mounted too: it could be put aside otherwise, with what is read-only in it, and made anew.
+    """
+    mounts = [Mount(root, Access.WRITE)]
+    tops = [root]
+    if git:
+        mounts += (Mount(posixpath.join(root, ".git"), Access.READ), Mount(git, Access.WRITE))
+        tops.append(git)
+    paths = list_runs_later(root, git)
+    between = dict.fromkeys(posixpath.dirname(path) for path in paths)
+    mounts += (Mount(path, Access.WRITE, is_optional=True) for path in between if path not in tops)
+    mounts += (Mount(path, Access.READ, is_optional=True) for path in paths)
+    if own:
+        fixed = (posixpath.join(own, name) for name in ("commondir", "gitdir", "config.worktree"))
+        mounts += (Mount(own, Access.WRITE), *(Mount(path, Access.READ, is_optional=True) for path in fixed))
+    return tuple(mounts)
 
 
 def list_unheld(box: Box) -> tuple[str, ...]:
@@ -119,11 +141,12 @@ def list_unheld(box: Box) -> tuple[str, ...]:
 def _list_unguarded(box: Box) -> Iterator[str]:
     for number, mount in enumerate(box.mounts):
         inside = [other.access for other in box.mounts[number + 1 :] if other.path.startswith(f"{mount.path}/")]
-        if mount.access is Access.WRITE and Access.READ in inside:
+        if mount.access is Access.WRITE and Access.READ in inside and not mount.is_optional:
             yield f"{mount.path} can be written as a whole, with what is to be read-only in it"
         if mount.access in (Access.READ, Access.WRITE) and Access.EMPTY in inside:
             yield f"{mount.path} can be read as a whole, with what is to be hidden in it"
-    yield "Unix sockets are reached by their paths"
+    if box.network is not Network.NONE:
+        yield "Unix sockets are reached by their paths"
     yield "names and arguments of other processes are seen"
 
 

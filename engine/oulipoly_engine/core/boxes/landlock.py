@@ -77,8 +77,8 @@ def pack_rule(rule: Rule, descriptor: int, abi: int, *, is_folder: bool) -> byte
     return struct.pack("=Qi", rights if is_folder else rights & OF_FILES, descriptor)
 
 
-# What makes sockets, and what would do so past the filter: architecture, socket, io_uring_setup.
-_CALLS = {"x86_64": (0xC000003E, 41, 425), "aarch64": (0xC00000B7, 198, 425)}
+# Architecture, and the numbers of socket, connect and io_uring_setup, which would do both past the filter.
+_CALLS = {"x86_64": (0xC000003E, 41, 42, 425), "aarch64": (0xC00000B7, 198, 203, 425)}
 _LOAD = 0x20
 _EQUAL = 0x15  # jump if equal, else
 _AT_LEAST = 0x35
@@ -89,21 +89,24 @@ _UNIX = 1
 _X32 = 0x40000000  # the other numbers of the same calls
 
 
-def socket_filter(machine: str) -> bytes | None:
-    """Return a filter as instructions of BPF that leaves a program Unix sockets alone; None: for no such machine.
+def socket_filter(machine: str, network: Network) -> bytes | None:
+    """Return a filter as instructions of BPF that refuses what a network does not give; None: for no such machine.
 
+    Without the network a program has Unix sockets alone, and without a proxy it connects to none of them.
     machine: as `uname -m` says it. Fields of `struct seccomp_data`: the call at 0, the architecture at 4, its first
     argument at 16.
     """
     if machine not in _CALLS:
         return None
-    architecture, socket, io_uring = _CALLS[machine]
+    architecture, socket, connect, io_uring = _CALLS[machine]
+    unused = connect if network is Network.NONE else io_uring
     steps = (
         (_LOAD, 0, 0, 4),
-        (_EQUAL, 0, 7, architecture),
+        (_EQUAL, 0, 8, architecture),
         (_LOAD, 0, 0, 0),
-        (_AT_LEAST, 5, 0, _X32),
-        (_EQUAL, 4, 0, io_uring),
+        (_AT_LEAST, 6, 0, _X32),
+        (_EQUAL, 5, 0, io_uring),
+        (_EQUAL, 4, 0, unused),
         (_EQUAL, 0, 2, socket),
         (_LOAD, 0, 0, 16),
         (_EQUAL, 0, 1, _UNIX),

@@ -54,6 +54,8 @@ def should_hold(box: Box, attempt: str, *, is_root: bool) -> bool:
     if attempt in _OF_NETWORK and box.network is Network.SHARED:
         # What is shared of the network holds the abstract sockets of that network too, unless Landlock does.
         return attempt == "abstract_socket" and box.level is Level.GUARDED
+    if attempt == "unix_socket" and box.network is Network.NONE and box.level is not Level.NONE:
+        return True  # guarded, nothing is connected to
     if is_root and attempt == "processes":
         return False  # Linux limits root's processes nowhere
     if not is_root and attempt == "become_another":

@@ -7,15 +7,17 @@ and exec, which a process with threads must not have, and no helper program.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
+import signal
 import stat
 import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from oulipoly_engine.core.boxes.box import Box, Network
 from oulipoly_engine.core.boxes.landlock import Rule, list_rules, pack_rule, pack_ruleset, socket_filter
@@ -33,7 +35,14 @@ _SECCOMP_FILTER = 2
 _STEP_BYTES = 8
 _CAPABILITY_VERSION = 0x20080522
 
-_T = TypeVar("_T")
+
+class Started(Protocol):
+    """A process that was started."""
+
+    pid: int  # it leads its own group
+
+
+_Process = TypeVar("_Process", bound=Started)
 
 
 class _Program(ctypes.Structure):
@@ -49,15 +58,15 @@ def find_abi() -> int:
 
 def has_filter() -> bool:
     """Return whether we have a filter of system calls for this machine."""
-    return socket_filter(platform.machine()) is not None
+    return socket_filter(platform.machine(), Network.NONE) is not None
 
 
-def start_guarded(box: Box, start: Callable[[], _T]) -> _T:
-    """Return what `start` returns, called where whatever it starts is held by a guarded box.
+def start_guarded(box: Box, start: Callable[[], _Process]) -> _Process:
+    """Return the process that `start` starts, held by a guarded box.
 
-    It runs in a thread of its own. Raises what it raises, and OSError where the box cannot be made.
+    It is called in a thread of its own. Raises what it raises, and OSError where the box cannot be made.
     """
-    outcome: list[_T | BaseException] = []
+    outcome: list[_Process | BaseException] = []
 
     def call() -> None:
         try:
@@ -67,8 +76,17 @@ def start_guarded(box: Box, start: Callable[[], _T]) -> _T:
             outcome.append(error)
 
     thread = threading.Thread(target=call)
-    thread.start()
-    thread.join()
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise OSError(errno.EAGAIN, str(error)) from error
+    try:
+        thread.join()
+    except BaseException:  # a signal to us: nobody would know what has been started
+        thread.join()
+        if not isinstance(outcome[0], BaseException):
+            os.killpg(outcome[0].pid, signal.SIGKILL)
+        raise
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
     return outcome[0]
@@ -89,7 +107,7 @@ def _restrict_thread(box: Box) -> None:
     finally:
         os.close(ruleset)
     if box.network is not Network.SHARED:
-        _refuse_sockets()
+        _refuse_sockets(box.network)
 
 
 @contextmanager
@@ -113,8 +131,8 @@ def _add(ruleset: int, rule: Rule, descriptor: int, abi: int) -> None:
     _call(_ADD, ctypes.c_int(ruleset), _PATH_BENEATH, attributes, 0)
 
 
-def _refuse_sockets() -> None:
-    steps = socket_filter(platform.machine())
+def _refuse_sockets(network: Network) -> None:
+    steps = socket_filter(platform.machine(), network)
     if steps is None:
         raise OSError(0, "there is no filter of system calls for this machine")
     program = _Program(len(steps) // _STEP_BYTES, steps)

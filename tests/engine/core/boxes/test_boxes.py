@@ -5,6 +5,7 @@ import struct
 import pytest
 
 from oulipoly_engine.core.boxes import landlock
+from oulipoly_engine.core.boxes.allow_list import Target, is_allowed, may_connect, parse_allowed, parse_request
 from oulipoly_engine.core.boxes.box import (
     Access,
     Box,
@@ -18,6 +19,7 @@ from oulipoly_engine.core.boxes.box import (
 )
 from oulipoly_engine.core.boxes.bubblewrap import bubblewrap_words
 from oulipoly_engine.core.boxes.levels import judge_guarded, judge_sealed
+from oulipoly_engine.errors import InputInvalid
 
 WORKTREE = protect_worktree("/w")
 
@@ -29,7 +31,8 @@ def joined(box):
 def test_later_mount_lies_over_an_earlier_one_and_what_runs_later_is_read_only():
     words = joined(Box(Level.SEALED, (*WORKTREE, Mount("/w/in", Access.READ, source="/outside")), folder="/w"))
 
-    assert words.index("--bind /w /w") < words.index("--ro-bind-try /w/.git/hooks") < words.index("--ro-bind /outside")
+    steps = ("--bind /w /w", "--bind-try /w/.git /w/.git", "--ro-bind-try /w/.git/hooks", "--ro-bind /outside /w/in")
+    assert sorted(map(words.index, steps)) == [*map(words.index, steps)]
     assert words.endswith("--remount-ro /dev --remount-ro / --chdir /w -- tool a b")
 
 
@@ -59,7 +62,7 @@ def test_limits_are_set_before_the_program_starts():
 
 
 def test_what_a_level_does_not_hold_is_named():
-    mounts = (*WORKTREE[:2], Mount("/h", Access.READ), Mount("/h/keys", Access.EMPTY))
+    mounts = (*WORKTREE, Mount("/h", Access.READ), Mount("/h/keys", Access.EMPTY))
 
     unheld = list_unheld(Box(Level.GUARDED, mounts))
 
@@ -112,22 +115,24 @@ def run_filter(program, call, first=0, architecture=0xC000003E):
 
 
 @pytest.mark.parametrize(
-    ("call", "first", "is_allowed"),
+    ("network", "call", "first", "is_allowed"),
     [
-        pytest.param(41, 1, True, id="unix"),
-        pytest.param(41, 2, False, id="internet"),
-        pytest.param(41, 16, False, id="netlink"),
-        pytest.param(425, 0, False, id="io_uring"),
-        pytest.param(0x40000000 + 41, 1, False, id="x32"),
-        pytest.param(59, 2, True, id="execve"),
+        pytest.param(Network.NONE, 41, 1, True, id="unix"),
+        pytest.param(Network.NONE, 41, 2, False, id="internet"),
+        pytest.param(Network.PROXY, 41, 16, False, id="netlink"),
+        pytest.param(Network.NONE, 42, 0, False, id="connect"),
+        pytest.param(Network.PROXY, 42, 0, True, id="connect to the proxy"),
+        pytest.param(Network.PROXY, 425, 0, False, id="io_uring"),
+        pytest.param(Network.NONE, 0x40000000 + 41, 1, False, id="x32"),
+        pytest.param(Network.NONE, 59, 2, True, id="execve"),
     ],
 )
-def test_filter_leaves_unix_sockets_alone(call, first, is_allowed):
-    program = landlock.socket_filter("x86_64")
+def test_filter_leaves_unix_sockets_alone(network, call, first, is_allowed):
+    program = landlock.socket_filter("x86_64", network)
 
     assert is_allowed == (run_filter(program, call, first) == 0x7FFF0000)
     assert run_filter(program, call, first, architecture=0x40000003) == 0x0005000D
-    assert landlock.socket_filter("vax") is None
+    assert landlock.socket_filter("vax", network) is None
 
 
 @pytest.mark.parametrize(
@@ -151,3 +156,60 @@ def test_levels_that_can_be_had_have_no_obstacle():
     assert "lsm=" in judge_guarded(0, has_filter=True).obstacle
     assert "Linux 6.2" in judge_guarded(2, has_filter=True).obstacle
     assert "sealed" in judge_guarded(7, has_filter=False).obstacle
+
+
+ALLOWED = tuple(map(parse_allowed, ("example.org", "*.example.org:8443", "127.0.0.1:8080", "[::1]:80", "localhost:1")))
+
+
+@pytest.mark.parametrize(
+    ("line", "is_open"),
+    [
+        ("CONNECT example.org:443 HTTP/1.1", True),
+        ("CONNECT EXAMPLE.org:443 HTTP/1.1", True),
+        ("CONNECT example.org:22 HTTP/1.1", False),
+        ("CONNECT a.example.org:8443 HTTP/1.1", True),
+        ("CONNECT a.example.org:443 HTTP/1.1", False),
+        ("CONNECT badexample.org:8443 HTTP/1.1", False),
+        ("CONNECT [::1]:80 HTTP/1.1", True),
+        ("GET http://example.org/a?b HTTP/1.1", True),
+        ("GET http://example.org:81/ HTTP/1.1", False),
+        ("GET http://127.0.0.1:8080/ HTTP/1.1", True),
+        ("GET http://example.org@evil.org/ HTTP/1.1", False),
+    ],
+)
+def test_list_of_addresses_lets_through_what_it_names(line, is_open):
+    assert is_open == is_allowed(parse_request(line), ALLOWED)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("", "GET / HTTP/1.1", "GET https://example.org/ HTTP/1.1", "CONNECT example.org HTTP/1.1"),
+        *("CONNECT a:b HTTP/1.1", "GET http://[ HTTP/1.1", "CONNECT a:99999 HTTP/1.1", "CONNECT a:1 SPDY"),
+        "CONNECT a@b:1 HTTP/1.1",
+    ],
+)
+def test_what_is_no_request_to_a_proxy_is_none(line):
+    assert parse_request(line) is None
+
+
+@pytest.mark.parametrize("text", ["", "*", "*.", "a b", "http://a", "a:0", "a:99999", "u@a"])
+def test_entry_that_is_no_address_is_refused(text):
+    with pytest.raises(InputInvalid, match="is not an address"):
+        parse_allowed(text)
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "may"),
+    [
+        ("example.org", "93.184.216.34", True),
+        ("example.org", "169.254.169.254", False),
+        ("example.org", "10.0.0.1", False),
+        ("example.org", "::ffff:127.0.0.1", False),
+        ("example.org", "fe80::1%eth0", False),
+        ("10.0.0.1", "10.0.0.1", True),
+        ("localhost", "127.0.0.1", True),
+    ],
+)
+def test_name_leads_into_no_network_of_ours(host, address, may):
+    assert may == may_connect(Target(host, 80, ""), address)

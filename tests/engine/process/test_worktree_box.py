@@ -1,0 +1,82 @@
+"""In a sealed box a work tree is written, but for what runs later outside of it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.core.boxes.box import Access, Box, Level
+from oulipoly_engine.process.boxes.machine import find_level
+from oulipoly_engine.process.boxes.worktree import list_present, mount_worktree
+from oulipoly_engine.process.script import run_script
+
+SEALED = find_level(Level.SEALED)
+ATTACKS = """
+echo x >>$GIT/config; echo x >$GIT/hooks/post-checkout; echo x >>.github/workflows/ci.yml; echo x >>.envrc
+for path in .git .github $GIT $GIT/hooks $GIT/info; do mv $path $path.old && mkdir $path; done
+rm -rf .github; ln -sf /tmp/evil .envrc; rm -f .git
+echo x >$GIT/worktrees/other/HEAD
+echo work >file && echo ref >$GIT/refs/new && echo here >$OWN/HEAD && echo done
+"""
+
+
+@pytest.fixture
+def trees(tmp_path):
+    """A repository of its own, and a work tree that is linked to it."""
+    git = tmp_path / "main/.git"
+    linked, own = tmp_path / "linked", git / "worktrees/linked"
+    for folder in (git / "hooks", git / "info", git / "objects", git / "refs", own, git / "worktrees/other", linked):
+        folder.mkdir(parents=True)
+    files = {
+        git / "config": "[core]",
+        git / "worktrees/other/HEAD": "theirs",
+        own / "commondir": "../..\n",
+        own / "gitdir": f"{linked}/.git\n",
+        linked / ".git": f"gitdir: {own}\n",
+    }
+    for tree in (tmp_path / "main", linked):
+        (tree / ".github/workflows").mkdir(parents=True)
+        files |= {tree / ".envrc": "mine", tree / ".github/workflows/ci.yml": "mine"}
+    for path, text in files.items():
+        path.write_text(text)
+    return {"main": (tmp_path / "main", git, git), "linked": (linked, git, own)}
+
+
+def contents(tree, git):
+    paths = (tree / ".envrc", tree / ".github/workflows/ci.yml", git / "config", git / "worktrees/other/HEAD")
+    return [path.read_text() for path in paths]
+
+
+@pytest.mark.skipif(not SEALED.is_available, reason=SEALED.obstacle)
+@pytest.mark.parametrize("which", ["main", "linked"])
+def test_what_runs_later_stays_as_it_is_whatever_is_renamed_around_it(trees, which):
+    tree, git, own = trees[which]
+    before = contents(tree, git)
+    env = {"PATH": os.defpath, "GIT": str(git), "OWN": str(own)}
+
+    ended = run_script(ATTACKS, env, cwd=tree, timeout_s=20, box=Box(Level.SEALED, mount_worktree(tree)))
+
+    assert b"done\n" == ended.stdout, ended.stderr
+    assert before == contents(tree, git)
+    assert [] == list((git / "hooks").iterdir())
+    assert ("work\n", "ref\n", "here\n") == tuple(
+        path.read_text() for path in (tree / "file", git / "refs/new", own / "HEAD")
+    )
+
+
+def test_what_is_new_of_what_runs_later_is_seen(trees):
+    tree = trees["main"][0]
+    before = list_present(tree)
+    (tree / ".git/commondir").write_text("/tmp/evil")
+
+    assert {str(tree / ".git/commondir")} == list_present(tree) - before
+
+
+@pytest.mark.parametrize("line", ["gitdir: /etc", "gitdir: ../main/.git/worktrees/other", "rubbish", "\0", "x" * 5000])
+def test_folder_of_git_that_does_not_point_back_is_not_opened(trees, line):
+    linked = trees["linked"][0]
+    (linked / ".git").write_text(line)
+
+    writable = [mount.path for mount in mount_worktree(linked) if mount.access is Access.WRITE]
+
+    assert all(Path(path).is_relative_to(linked) for path in writable)
