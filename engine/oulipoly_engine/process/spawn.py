@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.boxes.box import Box
     from oulipoly_engine.process.boxes.guard import Started
 
+Child = subprocess.Popen[bytes]
 _Process = TypeVar("_Process", bound="Started")
 PIPE = subprocess.PIPE
 DEVNULL = subprocess.DEVNULL

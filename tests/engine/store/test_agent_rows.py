@@ -17,7 +17,7 @@ PLAN = AgentPlan(
     "anthropic/x",
     configs={"max-tokens": "1024"},
     variables=(PlannedVariable("A", "b"),),
-    files=(PlannedFile("cities.json", b"\xff{}"),),
+    files=(PlannedFile("cities.json", "sha256:0"),),
     mounts=(Mount("/x", "/data", "notes", is_read_only=True),),
 )
 AGENT = Agent("11111111-aaaa", "calm-otter", "meteo:latest", "none", "pulling", NOW, NOW, plan=PLAN)
@@ -33,7 +33,8 @@ def store(tmp_path):
 
 def test_agent_is_read_as_it_was_written(store):
     assert agents.find(store, "calm-otter") == (AGENT,)
-    assert agents.find(store, "1111") == (AGENT,)
+    assert agents.find(store, "11111111") == (AGENT,)
+    assert agents.find(store, "1111") == ()
     assert agents.find(store, "calm") == ()
 
 
@@ -55,12 +56,13 @@ def test_name_is_free_again_once_its_agent_is_removed(store):
     other = replace(AGENT, agent_id="2")
     with pytest.raises(NameTaken):
         agents.insert(store, other)
+    agents.insert(store, replace(AGENT, agent_id="3", name="11111111"))
     agents.move(store, AGENT.agent_id, "remove", NOW)
     agents.move(store, AGENT.agent_id, "clean_up", NOW)
     agents.insert(store, other)
 
-    assert [agent.agent_id for agent in agents.list_agents(store)] == ["2"]
-    assert len(agents.list_agents(store, has_removed=True)) == 2
+    assert [agent.agent_id for agent in agents.list_agents(store)] == ["2", "3"]
+    assert len(agents.list_agents(store, has_removed=True)) == 3
 
 
 def test_only_one_of_several_starts_a_stopped_agent(store, tmp_path):

@@ -66,7 +66,7 @@ def split_tool_words(arguments: list[str], takes_value: tuple[str, ...]) -> tupl
 
 # Arguments -----------------------------------------------------------------------------------------------------------
 def _add_name(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", help="the agent's name; or its id, whose beginning is enough")
+    parser.add_argument("name", metavar="NAME", help="the agent's name; or its id: eight characters are enough")
 
 
 def _add_run(parser: Parser) -> None:
@@ -74,7 +74,7 @@ def _add_run(parser: Parser) -> None:
     parser.add_argument("--name", default="", metavar="NAME", help="what it is called (default: two words)")
     parser.add_argument("--isolation", choices=LEVELS, default="", help="default: the best in which its CLI works")
     parser.add_argument("--model", default="", metavar="NAME", help="another model: one of yours, or PROVIDER/NAME")
-    parser.add_argument("--runtime", default="", metavar="REF", help="another runtime")
+    parser.add_argument("--runtime", default="", metavar="PROGRAM", help="its own, or builtin:runner")
     parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="set a CONFIG")
     parser.add_argument("-e", "--env", action="append", default=[], metavar="KEY=VALUE", help="set a variable")
     parser.add_argument(
@@ -123,7 +123,7 @@ def _run(context: Context, options: Namespace) -> int:
     home = str(context.engine.paths.home)
     overrides = Overrides(
         model=options.model,
-        runtime=options.runtime,
+        runtime=_find_runtime(options.runtime),
         configs=dict(parse_pairs(options.config, "--config")),
         variables=parse_pairs(options.env, "--env"),
         tools={name: str(_find_program(text)) for name, text in parse_pairs(options.tool, "--tool")},
@@ -134,10 +134,15 @@ def _run(context: Context, options: Namespace) -> int:
     return _tell_agent(options, agent, f"{plain(agent.name)} is {agent.status}, isolation {agent.isolation}")
 
 
-def _find_program(text: str) -> Path:
+def _find_runtime(text: str) -> str:
+    """Return a runtime as it is kept: a program of this machine by its absolute path, else the reference."""
+    return str(_find_program(text, "--runtime")) if text.startswith((".", "/", "~")) else text
+
+
+def _find_program(text: str, option: str = "--tool") -> Path:
     program = Path(text).expanduser().absolute()
     if not program.is_file():
-        raise UsageInvalid(f"--tool: there is no program {program}")
+        raise UsageInvalid(f"{option}: there is no program {program}")
     return program
 
 

@@ -32,7 +32,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     if verb == "run":
         parser.add_argument("--label", action="append", default=[], metavar="KEY=VALUE", help="to find it by")
-        parser.add_argument("name", metavar="NAME", help="the agent's name; or its id, whose beginning is enough")
+        parser.add_argument("name", metavar="NAME", help="the agent's name; or its id: eight characters are enough")
         parser.add_argument("tool", metavar="TOOL", help="a BIN of the agent")
         own, words = split_tool_words(arguments, takes_value=("--label",))
         options = parser.parse(own)

@@ -88,6 +88,7 @@ class AgentPlan(Record):
     capabilities: tuple[str, ...] = ()
     mounts: tuple[Mount, ...] = ()
     profile: str = ""  # of its sessions: what they may do without asking; empty: as new sessions have it
+    address: str = ""  # `host:port` that its own runtime listens at
     source_text: str = ""  # the Agentfile as it was written
     overrides: Overrides = Overrides()  # what went into it
 

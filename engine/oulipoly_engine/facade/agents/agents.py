@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
+import time
 import uuid
 from collections import Counter
 from contextlib import suppress
@@ -37,17 +39,19 @@ from oulipoly_engine.errors import (
     RunnerError,
     SystemRefused,
 )
-from oulipoly_engine.facade.agents.sources import find_path, place_files, read_source
+from oulipoly_engine.facade.agents.sources import find_path, place_files, place_tools, read_source
 from oulipoly_engine.facade.base.home import Part, find_only
 from oulipoly_engine.facade.base.own_process import require_person
 from oulipoly_engine.facade.live.catalogue import catalogue_of
 from oulipoly_engine.facade.live.sessions import LiveSessions
 from oulipoly_engine.host.link import HostGone, HostUnreachable
-from oulipoly_engine.private_files import make_folder, open_private
+from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.liveness import has_ended_mark, own_mark
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.agents import tools
+from oulipoly_engine.service.agents.log import write_log
 from oulipoly_engine.service.agents.start import check_isolation, cli_bin_dirs, cli_start, find_cli, tool_start, try_cli
+from oulipoly_engine.service.agents.supervisor import SupervisorOrder, choose_address, start_supervisor
 from oulipoly_engine.service.agents.tree import agent_prompt, remove_tree, view_agent, write_tree
 from oulipoly_engine.service.isolation import measure_box
 from oulipoly_engine.service.live import hosts
@@ -56,6 +60,8 @@ from oulipoly_engine.store.base.db import Store
 
 _DEFAULT_LEVELS = (Level.GUARDED, Level.NONE)  # the best first that a CLI of the user's accounts works in
 _LOG_LINES = 200
+_LOOK_S = 0.05
+_END_S = 20.0  # that a supervisor may take to end a runtime
 _REASONS: tuple[tuple[type[RunnerError], Reason], ...] = (
     (ImageNotFound, "pull"),
     (ImageRefused, "config"),
@@ -64,6 +70,10 @@ _REASONS: tuple[tuple[type[RunnerError], Reason], ...] = (
     (AccountUnusable, "model"),
     (ProgramMissing, "model"),
 )
+
+
+class _RuntimeFailed(AgentFailed):
+    """An agent's own runtime did not become ready."""
 
 
 class AgentWish(Record):
@@ -207,6 +217,8 @@ class Agents(Part):
         """Start a stopped or failed agent again on its tree. Raises AgentStateInvalid where it runs, AgentFailed."""
         self._home.refuse_if_read_only("start an agent")
         agent = self.find(identity)
+        if agent.status == "failed":
+            self._end_supervisor(agent)  # which waits to try again
         with self._home.lend_store() as store:
             self._settle(store)
             agent = agents.move(store, agent.agent_id, "start", self._home.now(), owner=own_mark())
@@ -218,6 +230,7 @@ class Agents(Part):
         agent = self.find(identity)
         with self._home.lend_store() as store:
             self._settle(store)
+            self._end_supervisor(agent)
             with suppress(AgentStateInvalid):  # nothing runs
                 agent = agents.move(store, agent.agent_id, "stop", self._home.now())
                 self._write_log(agent, "stopped")
@@ -230,6 +243,7 @@ class Agents(Part):
         agent = self.find(identity)
         with self._home.lend_store() as store:
             if agent.status != "removing":
+                self._end_supervisor(agent)
                 agent = agents.move(store, agent.agent_id, "remove", self._home.now(), owner=own_mark())
             return self._finish_removal(store, agent)
 
@@ -243,7 +257,14 @@ class Agents(Part):
                 agents.change_plan(store, agent.agent_id, plan, source.digest)
             agent = agents.move(store, agent.agent_id, "image_ready", self._home.now(), owner=own_mark())
             agent = self._prepare(store, agent)
-            agent = agents.move(store, agent.agent_id, "answer", self._home.now())
+            if agent.plan.runtime == OWN_RUNTIME:
+                agent = agents.move(store, agent.agent_id, "answer", self._home.now())
+            else:
+                agent = self._supervise(store, agent)
+        except _RuntimeFailed as error:  # which its supervisor has written down, and may try again
+            raise AgentFailed(
+                f"{agent.name} was not started: {error.message}; `agents agent logs {agent.name}` tells more"
+            ) from error
         except AgentStateInvalid as error:  # somebody has stopped or removed it meanwhile
             raise AgentFailed(f"{agent.name} was not started: {error.message}") from error
         except RunnerError as error:
@@ -257,10 +278,7 @@ class Agents(Part):
     def _prepare(self, store: Store, agent: Agent) -> Agent:
         """Find who serves an agent and write its tree."""
         if agent.plan.runtime != OWN_RUNTIME:
-            raise AgentFailed(
-                f"its runtime {agent.plan.runtime} is a program of its own, which this version cannot start: "
-                f"`--runtime {OWN_RUNTIME}` runs it on your accounts"
-            )
+            return self._prepare_runtime(store, agent)
         root = self.root(agent)
         runtimes = self._find_runtimes(agent)
         if not agent.isolation:
@@ -273,6 +291,56 @@ class Agents(Part):
         for name in tool_start(root, agent).skipped:
             self._write_log(agent, f"the variable {name} is reserved and was left out")
         return agent
+
+    def _prepare_runtime(self, store: Store, agent: Agent) -> Agent:
+        """Write the tree of an agent that has a runtime of its own."""
+        plan = agent.plan
+        if not plan.runtime.startswith("/"):
+            raise AgentFailed(
+                f"its runtime {plan.runtime} is an image, which cannot be started yet: `--runtime {OWN_RUNTIME}` runs "
+                "it on your accounts, and `--runtime /PATH` with a program of this machine"
+            )
+        if not agent.isolation:
+            guarded = Level.GUARDED.value
+            with suppress(IsolationUnavailable):
+                check_isolation(guarded)
+                agent = replace(agent, isolation=guarded)
+        if not agent.isolation:
+            require_person("run an agent without isolation")
+            agent = replace(agent, isolation=Level.NONE.value)
+        check_isolation(agent.isolation)
+        agent = replace(agent, plan=replace(plan, address=plan.address or choose_address()))
+        agents.change_isolation(store, agent.agent_id, agent.isolation)
+        agents.change_plan(store, agent.agent_id, agent.plan, agent.digest)
+        self._write_tree(agent)
+        return agent
+
+    def _supervise(self, store: Store, agent: Agent) -> Agent:
+        """Have a process of its own own an agent's runtime, and wait until that is ready. Raises AgentFailed."""
+        folder = str(self._home.paths.running_agents)
+        order = SupervisorOrder(str(self._home.paths.state_db), folder, str(self.log(agent)), agent.agent_id)
+        start_supervisor(order)
+        while agent.status == "starting" and not has_ended_mark(agent.owner or own_mark()):
+            time.sleep(_LOOK_S)
+            agent = agents.read(store, agent.agent_id) or agent
+        if agent.status not in ("ready", "working"):
+            raise _RuntimeFailed(agent.problem or f"it is {agent.status}")
+        return agent
+
+    def _end_supervisor(self, agent: Agent) -> None:
+        """Have the process end that owns an agent's runtime, and the runtime with it. Raises RequestRefused."""
+        if agent.plan.runtime == OWN_RUNTIME or not agent.owner or has_ended_mark(agent.owner):
+            return
+        pid = int(agent.owner.split()[0])
+        if agent.owner == own_mark():
+            return
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + _END_S
+        while not has_ended_mark(agent.owner):
+            if time.monotonic() > deadline:
+                raise RequestRefused(f"the process {pid} that owns the runtime of {agent.name} does not end: try again")
+            time.sleep(_LOOK_S)
 
     def _find_runtimes(self, agent: Agent) -> tuple[Runtime, ...]:
         """Return the runtimes that can serve an agent. Raises AccountUnusable, which says why none can."""
@@ -335,8 +403,11 @@ class Agents(Part):
         write_tree(root, agent, self._bin_dirs(agent))
         try:
             place_files(self._home, agent, root / "etc/data")
+            missing = place_tools(self._home, agent, root / "usr/bin")
         except OSError as error:
             raise SystemRefused(f"the agent's files cannot be written: {error.strerror or error}") from error
+        for sentence in missing:
+            self._write_log(agent, sentence)
 
     def _bin_dirs(self, agent: Agent) -> tuple[str, ...]:
         return cli_bin_dirs(self.root(agent), "")
@@ -357,11 +428,8 @@ class Agents(Part):
 
     def _write_log(self, agent: Agent, text: str) -> None:
         """Append a line to an agent's log; a full disk hinders nothing."""
-        line = f"[{self._home.now().isoformat(timespec='seconds')}] {redact('; '.join(text.splitlines()))}\n"
-        with suppress(OSError):
-            make_folder(self._home.paths.agent_logs)
-            with os.fdopen(open_private(self.log(agent), os.O_WRONLY | os.O_APPEND), "ab") as file:
-                file.write(line.encode())
+        line = "; ".join(text.splitlines())
+        write_log(self.log(agent), f"[{self._home.now().isoformat(timespec='seconds')}] {redact(line)}\n")
 
     def _end_work(self, store: Store, agent: Agent) -> None:
         """End the processes of an agent's sessions, and its tools. Raises RequestRefused where one does not end."""
@@ -405,12 +473,19 @@ class Agents(Part):
         if agent.status == "removing":
             with suppress(RunnerError):  # it stays so, and the next one tries again
                 self._finish_removal(store, agent)
+        elif agent.status in ("ready", "working"):
+            self._write_log(agent, "failed: the process that owned its runtime was killed")
+            with suppress(AgentStateInvalid):
+                why = "the process that owned its runtime was killed"
+                agents.move(store, agent.agent_id, "crash", self._home.now(), detail=why)
         elif agent.status in RUNNING:
             self._fail(store, agent, AgentFailed("the process that brought it up was killed"))
 
     def _move_along(self, store: Store, agent: Agent, event: str) -> None:
         with suppress(AgentStateInvalid):  # another process was first
-            agents.move(store, agent.agent_id, "work" if event == "work" else "rest", self._home.now())
+            agents.move(
+                store, agent.agent_id, "work" if event == "work" else "rest", self._home.now(), owner=agent.owner
+            )
 
     def _count_in_flight(self, store: Store) -> Counter[str]:
         """Return how many turns and tools run, by the ids of their agents."""

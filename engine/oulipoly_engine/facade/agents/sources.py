@@ -8,13 +8,15 @@ from pathlib import Path
 
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.images.agentfile import Agentfile
-from oulipoly_engine.core.images.refusals import ImageNotFound
+from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.images.images import AgentImage, Images
 from oulipoly_engine.private_files import open_private
 from oulipoly_engine.records import Record
 from oulipoly_engine.registry.layout import Layout
+from oulipoly_engine.service.agents.tool_images import place_program
+from oulipoly_engine.service.images import images as service
 
 
 class AgentSource(Record):
@@ -70,3 +72,16 @@ def place_files(home: Home, agent: Agent, folder: Path) -> None:
         with os.fdopen(open_private(folder / file.name, os.O_WRONLY | os.O_TRUNC), "wb") as target:
             for block in layout.blocks(file.digest):
                 target.write(block)
+
+
+def place_tools(home: Home, agent: Agent, folder: Path) -> tuple[str, ...]:
+    """Write the programs of tools whose images are here; return a sentence for each that has none. Raises OSError."""
+    images = service.Images(home.paths.images)
+    missing = []
+    for tool in agent.plan.tools:
+        if not tool.program:
+            try:
+                place_program(images, tool.ref, tool.name, folder / tool.name)
+            except (ImageNotFound, ImageRefused) as error:
+                missing.append(f"the tool {tool.name} has no program: {error.message}")
+    return tuple(missing)

@@ -10,6 +10,7 @@ from pathlib import Path
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.boxes import agent_box, list_program_folders
 from oulipoly_engine.core.agents.environment import (
+    RUNTIME_BINARY,
     EnvironmentPlan,
     add_user_variables,
     config_environment,
@@ -78,6 +79,13 @@ def find_cli(runtime: Runtime) -> str:
 def tool_start(root: Path, agent: Agent) -> AgentStart:
     """Return how a tool of an agent is started: nothing but the agent's own programs is on its PATH."""
     return _start(root, agent, bin_dirs(root), (), ())
+
+
+def runtime_start(root: Path, agent: Agent) -> AgentStart:
+    """Return how an agent's own runtime is started: its program is in the tree, its interpreter is read besides."""
+    paths = _list_programs(str(root / RUNTIME_BINARY))
+    reads = (*list_program_folders(paths), *_find_environment(paths))
+    return _start(root, agent, bin_dirs(root), reads, ())
 
 
 def cli_start(root: Path, agent: Agent, program: str, homes: tuple[str, ...]) -> AgentStart:

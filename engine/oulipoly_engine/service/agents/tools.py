@@ -118,8 +118,8 @@ class Tools:
         program = root / "usr/bin" / job.tool
         if not program.is_file():
             raise ToolMissing(
-                f"the tool {job.tool!r} is declared and its program is not in the agent: run the agent with "
-                f"--tool {job.tool}=PROGRAM"
+                f"the tool {job.tool!r} is declared and its program is not in the agent: pull its image and "
+                f"start the agent again, or run one with --tool {job.tool}=PROGRAM"
             )
         check_isolation(agent.isolation)
         start = tool_start(root, agent)

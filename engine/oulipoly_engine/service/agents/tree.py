@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent
+from oulipoly_engine.core.agents.environment import RUNTIME_BINARY
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.agents.texts import (
     AgentView,
@@ -107,6 +108,8 @@ def _write_own(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> None:
             write_private(root / "etc/data/bins" / tool.name / "USAGE.md", tool.usage.encode())
         if tool.program:
             _copy_program(Path(tool.program), root / _BINS / tool.name)
+    if plan.runtime.startswith("/"):
+        _copy_program(Path(plan.runtime), root / RUNTIME_BINARY)
     if plan.source_text:
         write_private(root / "etc/Agentfile", plan.source_text.encode())
     document = json.dumps(describe_agent(view, agent), indent=2, ensure_ascii=False)  # which is YAML as well
@@ -152,7 +155,7 @@ def describe_agent(view: AgentView, agent: Agent) -> Mapping[str, Any]:
 
 def _copy_program(source: Path, target: Path) -> None:
     if not source.is_file():
-        raise AgentFailed(f"the program of the tool {target.name!r} is not there: {source}")
+        raise AgentFailed(f"the program of {target.name!r} is not there: {source}")
     with source.open("rb") as program, os.fdopen(open_private(target, os.O_WRONLY | os.O_TRUNC), "wb") as copy:
         shutil.copyfileobj(program, copy)
         os.fchmod(copy.fileno(), _PROGRAM_MODE)

@@ -20,6 +20,7 @@ from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.live import AgentHistoryRow, AgentRow, AgentSessionRow, LiveTurnRow
 
 _COLUMNS = AgentRow._meta.sorted_fields
+_ID_DIGITS = 8  # that lists show
 _plans = msgspec.json.Decoder(prepare(AgentPlan))
 
 
@@ -29,7 +30,7 @@ def insert(store: Store, agent: Agent) -> None:
     columns |= {"plan": msgspec.json.encode(agent.plan).decode()}
     columns |= {name: to_text(columns[name]) for name in ("created_at", "updated_at")}
     with store.write():
-        if find(store, agent.name):
+        if any(each.name == agent.name for each in find(store, agent.name)):
             raise NameTaken(f"there is an agent {agent.name!r}: choose another name, or `agents agent rm` it first")
         store.insert(AgentRow, **columns)
         _note(store, agent.agent_id, agent.updated_at, Change(agent.updated_at, agent.status))
@@ -66,6 +67,12 @@ def change_plan(store: Store, agent_id: str, plan: AgentPlan, digest: str = "") 
         store.run(row.update(changes).where(row.agent_id == agent_id))
 
 
+def change_owner(store: Store, agent_id: str, owner: str) -> None:
+    """Say which process goes on with an agent, by its mark; empty: none does."""
+    with store.write():
+        store.run(AgentRow.update({AgentRow.owner: owner}).where(AgentRow.agent_id == agent_id))
+
+
 def change_isolation(store: Store, agent_id: str, isolation: str) -> None:
     """Keep which isolation was chosen for an agent."""
     with store.write():
@@ -79,13 +86,16 @@ def read(store: Store, agent_id: str) -> Agent | None:
 
 
 def find(store: Store, identity: str) -> tuple[Agent, ...]:
-    """Return the agents whose name is this, or whose id begins so; a name is the only one. Removed ones are not there.
+    """Return the agents whose name is this, else those whose id begins so. Removed ones are not there.
 
-    identity: not empty.
+    identity: of an id eight characters at least: a slip in a short name would be the beginning of somebody's id.
     """
     row = AgentRow
     is_there = row.status != "removed"
-    query = row.select(*_COLUMNS).where(is_there, (row.name == identity) | row.agent_id.startswith(identity))
+    is_meant = row.name == identity
+    if len(identity) >= _ID_DIGITS:
+        is_meant |= row.agent_id.startswith(identity)
+    query = row.select(*_COLUMNS).where(is_there, is_meant)
     agents = tuple(map(_read, store.rows(query)))
     return tuple(agent for agent in agents if agent.name == identity) or agents
 

@@ -6,6 +6,7 @@ made are refused: nobody else on this computer asks who comes from 127.0.0.1.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import json
 import re
@@ -163,19 +164,28 @@ class RegistryApp:
             raise RegistryRefused(409, "BLOB_UPLOAD_INVALID", "another request writes this upload")
         try:
             _check_place(request.headers.get("content-range", ""), upload.size)
-            waiting: list[bytes] = []
-            size = 0
+            await self._write_body(request, upload)
+        finally:
+            upload.busy.release()
+
+    async def _write_body(self, request: Request, upload: Upload) -> None:
+        """Write a body; a thread writes and hashes one block while the next one comes."""
+        waiting: list[bytes] = []
+        size = 0
+        writing: asyncio.Future[None] | None = None
+        try:
             async for data in request.stream():
                 waiting.append(data)
                 size += len(data)
-                if size >= _BLOCK:
-                    await run_sync(upload.write, b"".join(waiting))
+                if size >= _BLOCK or (size and not data):
+                    if writing is not None:
+                        await writing
+                    writing = asyncio.ensure_future(run_sync(upload.write, b"".join(waiting)))
                     waiting.clear()
                     size = 0
-            if size:
-                await run_sync(upload.write, b"".join(waiting))
         finally:
-            upload.busy.release()
+            if writing is not None:
+                await writing
 
     async def _cancel(self, _request: Request, name: str, upload_id: str) -> Response:
         upload = self._registry.upload(name, upload_id)

@@ -1,5 +1,6 @@
 """The life of agents on the user's own accounts, in a demo world."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,7 @@ def test_agent_is_stopped_started_and_removed_with_its_tree(live, source):
         ("FROM scratch\nNAME x\nMODEL nobody/model\n", Overrides(), "model", "nobody"),
         ("FROM scratch\nNAME x\nMODEL nothing\n", Overrides(), "model", "none of your models"),
         ("FROM scratch\nNAME ../escape\n", Overrides(), "config", "NAME"),
-        ("FROM scratch\nNAME x\nRUNTIME ghcr.io/x/runtime\n", Overrides(), "init", "builtin:runner"),
+        ("FROM scratch\nNAME x\nRUNTIME ghcr.io/x/runtime\n", Overrides(), "init", "cannot be started yet"),
         ("FROM example.com/none\nNAME x\n", Overrides(), "pull", "example.com/none"),
     ],
     ids=["config", "provider", "model", "hostile", "runtime", "parent"],
@@ -123,7 +124,7 @@ def test_agent_that_cannot_be_brought_up_stays_with_its_reason(live, source, tex
 
     assert (standing.status, standing.agent.reason) == ("failed", reason)
     assert words in standing.agent.problem
-    assert words in live.engine.agents.read_log("bad")[0]
+    assert words in live.engine.agents.read_log("bad")[-1]
 
 
 def test_what_a_killed_process_has_left_is_settled_by_the_next(live, source, change):
@@ -168,3 +169,24 @@ def test_jobs_run_in_the_background_are_cancelled_and_are_orphaned(live, source)
         work.run_job("calm", "curl", (), b"", {})
     with pytest.raises(UsageInvalid, match="secret"):
         work.run_job("calm", "jq", ("sk-ant-api03-" + "a" * 80,), b"", {})
+
+
+def test_runtime_of_its_own_is_owned_by_a_process_and_crashes_with_it(live, source):
+    program = live.root / "runtime"
+    lines = (
+        "import socket, sys\nhost, port = sys.argv[-1].split(':')\nserver = socket.create_server((host, int(port)))\n"
+    )
+    program.write_text(f"#!{sys.executable} -IS\n{lines}while True:\n    server.accept()\n")
+    work = live.engine.agents
+    agent = work.run(AgentWish(source, "own", "none", Overrides(runtime=str(program))))
+    owner = int(agent.owner.split()[0])
+    with pytest.raises(AgentStateInvalid, match="takes no prompts"):
+        work.begin_session("own")
+    live.kill(owner)
+    while (crashed := work.list()[0].agent).status == "ready":
+        pass
+    started = work.start("own").status
+    stopped = work.stop("own").status
+
+    assert (agent.status, crashed.reason, started, stopped) == ("ready", "crashed", "ready", "stopped")
+    assert any("] ready" in line for line in work.read_log("own"))

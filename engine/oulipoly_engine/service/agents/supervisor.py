@@ -1,0 +1,275 @@
+"""The process that owns an agent's own runtime: it starts that, asks whether it is ready, and starts it again.
+
+    starting --answers--> ready --ends--> failed/crashed, or stopped where its exit code is 0
+    starting --ends--> failed/init --pause--> starting; starting --60 s--> failed/readiness_timeout
+    TERM: INT to the runtime, 10 s, KILL to its group; then stopped
+
+Run as a module by `start_supervisor`. One that is killed takes its runtime with it (`GroupWatch`), and the next command
+says that the agent has crashed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.agents.agents import Agent
+from oulipoly_engine.core.agents.environment import runtime_words
+from oulipoly_engine.core.agents.states import Event, Reason, Standing, backoff_s, is_retried
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.errors import AgentStateInvalid, SpawnFailed
+from oulipoly_engine.host import launcher
+from oulipoly_engine.host.loop import READ, Loop
+from oulipoly_engine.process.command import Command
+from oulipoly_engine.process.liveness import own_mark
+from oulipoly_engine.process.spawn import DEVNULL, Child, spawn
+from oulipoly_engine.process.stop import GroupWatch, group_lives, stop
+from oulipoly_engine.records import Record, prepare
+from oulipoly_engine.service.agents.log import write_log
+from oulipoly_engine.service.agents.start import runtime_start
+from oulipoly_engine.service.agents.tracker import StatusTracker
+from oulipoly_engine.store.agents import agents
+from oulipoly_engine.store.base.db import Store, open_store
+
+_MODULE = "oulipoly_engine.service.agents.supervisor"
+_CHUNK = 64 << 10
+
+
+class Pace(Record):
+    """How patient a supervisor is, in seconds."""
+
+    first_look_s: float = 0.2  # between two questions whether the runtime is ready; doubles
+    longest_look_s: float = 2.0
+    ready_s: float = 60.0
+    base_s: float = 1.0  # before the first new start; doubles
+    cap_s: float = 30.0
+    grace_s: float = 10.0  # that a runtime has to end after INT
+    turn_s: float = 1.0  # the longest wait at a time; signals end it
+
+
+class SupervisorOrder(Record):
+    """What a supervisor needs to know."""
+
+    state_db: str
+    folder: str  # of the trees of all agents
+    log: str
+    agent_id: str
+
+
+def start_supervisor(order: SupervisorOrder) -> None:
+    """Start a supervisor, which owns the agent once this returns. Raises SpawnFailed."""
+    launcher.launch(_MODULE, msgspec.json.encode(order))
+
+
+def main() -> None:
+    """Take the order and be the supervisor; never returns."""
+    order = msgspec.json.decode(launcher.read_order(), type=prepare(SupervisorOrder))
+    launcher.detach(lambda: _host(order))
+
+
+def _host(order: SupervisorOrder) -> None:
+    store = open_store(Path(order.state_db))
+    agents.change_owner(store, order.agent_id, own_mark())
+    launcher.answer(b"{}", None)
+    with Loop() as loop:
+        supervisor = Supervisor(store, loop, Path(order.folder), Path(order.log), order.agent_id)
+        loop.take_signals(ignored=(signal.SIGHUP, signal.SIGINT), on_term=lambda *_: supervisor.ask_stop())
+        supervisor.run()
+
+
+class Supervisor:
+    """One agent's runtime, from its first start to its end."""
+
+    def __init__(
+        self,
+        store: Store,
+        loop: Loop,
+        folder: Path,
+        log: Path,
+        agent_id: str,
+        pace: Pace = Pace(),  # noqa: B008
+    ) -> None:
+        self._store = store
+        self._loop = loop
+        self._folder = folder
+        self._log = log
+        self._agent_id = agent_id
+        self._pace = pace
+        self._now: Callable[[], datetime] = SystemClock().now
+        self._is_asked = False
+        self._process: Child | None = None
+        self.tracker = StatusTracker(self._agent.standing)
+
+    @property
+    def _agent(self) -> Agent:
+        agent = agents.read(self._store, self._agent_id)
+        if agent is None:
+            raise AgentStateInvalid("the agent is removed")
+        return agent
+
+    def ask_stop(self) -> None:
+        """Have it end; may be called from a signal handler."""
+        self._is_asked = True
+
+    def run(self) -> None:
+        """Start the runtime until it has run, or until somebody stops it."""
+        failures = 0
+        while True:
+            self._run_once()
+            if not is_retried(self.tracker.standing) or self._is_asked:
+                break
+            pause_s = backoff_s(failures, self._pace.base_s, self._pace.cap_s)
+            self._say(f"it is started again in {pause_s:g} s")
+            if not self._wait_until(lambda: False, pause_s) or not (self._move("start") and self._move("image_ready")):
+                break
+            failures += 1
+        agents.change_owner(self._store, self._agent_id, "")
+
+    def _run_once(self) -> None:
+        """Start the runtime once, and stay until it has ended."""
+        agent = self._agent
+        try:
+            process = self._start(agent)
+        except SpawnFailed as error:
+            self._fail("init", error.message)
+            return
+        self._process = process
+        try:
+            with GroupWatch(process.pid):
+                self._await_end(process, agent.plan.address)
+        finally:
+            self._end(process)
+
+    def _start(self, agent: Agent) -> Child:
+        root = self._folder / agent.agent_id
+        start = runtime_start(root, agent)
+        words = runtime_words(str(root), agent.plan.model, agent.plan.exec_words, agent.plan.address)
+        process = spawn(
+            Command(words, start.environment, root / "workspace", is_configured=False, box=start.box), stdin=DEVNULL
+        )
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                os.set_blocking(stream.fileno(), False)
+                self._loop.watch(stream, READ, partial(self._copy, stream))
+        return process
+
+    def _await_end(self, process: Child, address: str) -> None:
+        """Ask whether it is ready, and wait for its end."""
+        deadline = time.monotonic() + self._pace.ready_s
+        look_s = self._pace.first_look_s
+        while not _answers(address):
+            if not self._wait_until(lambda: process.poll() is not None, look_s):
+                self._stop(process)
+                return
+            if process.poll() is not None:
+                self._fail("init", f"its runtime has ended before it was ready (exit code {process.returncode})")
+                return
+            if time.monotonic() >= deadline:
+                self._fail("readiness_timeout", f"its runtime did not answer at {address} in {self._pace.ready_s:g} s")
+                return
+            look_s = min(2 * look_s, self._pace.longest_look_s)
+        if not self._move("answer", owner=own_mark()):
+            self._stop(process)
+            return
+        self._say("ready")
+        if not self._wait_until(lambda: process.poll() is not None, None):
+            self._stop(process)
+        elif process.returncode == 0:
+            self._move("stop")
+        else:
+            self._fail("crashed", f"its runtime has ended with exit code {process.returncode}")
+
+    def _wait_until(self, is_so: Callable[[], bool], patience_s: float | None) -> bool:
+        """Wait until something is so, or so long; return False where somebody wants the runtime to end instead."""
+        deadline = None if patience_s is None else time.monotonic() + patience_s
+        while not self._is_asked:
+            left = self._pace.turn_s if deadline is None else deadline - time.monotonic()
+            if is_so() or left <= 0:
+                return True
+            self._loop.turn(min(left, self._pace.turn_s))
+        return False
+
+    def _stop(self, process: Child) -> None:
+        stop(process, ((signal.SIGINT, self._pace.grace_s), (signal.SIGKILL, 5.0)))
+        self._move("stop")
+        self._say("stopped")
+
+    def _end(self, process: Child) -> None:
+        """Leave nothing of a runtime, and no pipe of it."""
+        if group_lives(process.pid):
+            stop(process, ((signal.SIGKILL, 5.0),))
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                self._copy(stream)
+                self._loop.forget(stream)
+                stream.close()
+
+    def _copy(self, stream: IO[bytes]) -> None:
+        data = b""
+        with suppress(BlockingIOError):
+            data = os.read(stream.fileno(), _CHUNK)
+        if data:
+            write_log(self._log, redact(data.decode("utf-8", "replace")))
+        else:
+            self._loop.forget(stream)
+
+    def _move(self, event: Event, *, owner: str | None = None) -> bool:
+        """Move by the table, in the records and for who listens; return whether it could be."""
+        try:
+            agents.move(self._store, self._agent_id, event, self._now(), owner=own_mark() if owner is None else owner)
+        except AgentStateInvalid:  # somebody was first: what they wrote holds
+            self.tracker.force(self._agent.standing)
+            return False
+        self.tracker.force(self._agent.standing)
+        return True
+
+    def _fail(self, reason: Reason, detail: str) -> None:
+        events: dict[Reason, Event] = {"crashed": "crash", "readiness_timeout": "time_out"}
+        with suppress(AgentStateInvalid):
+            agents.move(
+                self._store,
+                self._agent_id,
+                events.get(reason, "fail"),
+                self._now(),
+                reason=reason,
+                detail=redact(detail),
+                owner=own_mark(),
+            )
+        self.tracker.force(self._agent.standing)
+        self._say(f"{self._describe(self.tracker.standing)}: {detail}")
+
+    def _describe(self, standing: Standing) -> str:
+        return f"{standing.status} ({standing.reason})" if standing.reason else standing.status
+
+    def _say(self, text: str) -> None:
+        line = "; ".join(text.splitlines())
+        write_log(self._log, f"[{self._now().isoformat(timespec='seconds')}] {redact(line)}\n")
+
+
+def choose_address() -> str:
+    """Return an address of this machine that nothing listens at now."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    with suppress(OSError), socket.create_connection((host, int(port)), timeout=1.0):
+        return True
+    return False
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Agents with a runtime of their own (vectors 21 to 23, 29)."""
+
+import sys
+import threading
+import time
+
+import pytest
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.agents.agents import Agent, AgentPlan
+from oulipoly_engine.host.loop import Loop
+from oulipoly_engine.records import replace
+from oulipoly_engine.service.agents.supervisor import Pace, Supervisor, choose_address
+from oulipoly_engine.service.agents.tree import write_tree
+from oulipoly_engine.store.agents import agents
+from oulipoly_engine.store.base.db import open_store
+
+NOW = SystemClock().now()
+PACE = Pace(0.01, 0.05, 20.0, 0.05, 0.1, 10.0, 0.02)
+RUNTIME = f"""#!{sys.executable} -IS
+import os, signal, socket, sys, time
+mood = os.environ["RUNTIME_MOOD"]
+print(" ".join(sys.argv[1:]), flush=True)
+count = os.path.exists("../tmp/begun") + os.path.exists("../tmp/again")
+open("../tmp/again" if count else "../tmp/begun", "w").close()
+if mood == "deaf":
+    signal.signal(signal.SIGINT, lambda *_: print("INT", flush=True))
+if mood == "mute" or (mood == "late" and count < 2):
+    time.sleep(0 if mood == "late" else 600)
+    sys.exit(7)
+host, port = sys.argv[sys.argv.index("--addr") + 1].split(":")
+with socket.create_server((host, int(port))) as server:
+    server.accept()
+    if mood in ("crash", "clean"):
+        sys.exit(5 if mood == "crash" else 0)
+    while True:
+        time.sleep(0.05)
+"""
+
+
+class Supervised:
+    """An agent and its supervisor, in a thread."""
+
+    def __init__(self, folder, mood, pace):
+        self.folder = folder
+        program = folder / "runtime.py"
+        program.write_text(RUNTIME)
+        plan = AgentPlan("m/x", str(program), configs={"mood": mood}, address=choose_address())
+        agent = Agent("1", "meteo", "x", "none", "starting", NOW, NOW, plan=plan)
+        write_tree(folder / "trees/1", agent, ())
+        store = open_store(folder / "state.db")
+        agents.insert(store, agent)
+        store.close()
+        self.supervisor = None
+        self._begun = threading.Event()
+        self.thread = threading.Thread(target=self._run, args=(pace,))
+        self.thread.start()
+        self._begun.wait(20)
+
+    def _run(self, pace):
+        store = open_store(self.folder / "state.db")
+        with Loop() as loop:
+            self.supervisor = Supervisor(store, loop, self.folder / "trees", self.log, "1", pace)
+            self._begun.set()
+            self.supervisor.run()
+        store.close()
+
+    @property
+    def log(self):
+        return self.folder / "log"
+
+    def end(self):
+        self.supervisor.ask_stop()
+        self.thread.join(30)
+        assert not self.thread.is_alive()
+
+    def history(self):
+        store = open_store(self.folder / "state.db")
+        changes = agents.read_history(store, "1")
+        store.close()
+        return [f"{change.status} {change.reason}".strip() for change in changes]
+
+
+@pytest.fixture
+def supervise(tmp_path):
+    begun = []
+
+    def supervise(mood, pace=PACE):
+        begun.append(Supervised(tmp_path, mood, pace))
+        return begun[-1]
+
+    yield supervise
+    for supervised in begun:
+        supervised.end()
+
+
+def test_runtime_is_ready_when_it_answers_and_a_polite_one_ends_by_int(supervise):
+    supervised = supervise("kind")
+    status = supervised.supervisor.tracker.wait_for(("ready", "failed"), 20)
+    supervised.end()
+    lines = supervised.log.read_text()
+
+    assert status == "ready"
+    assert supervised.history() == ["starting", "ready", "stopped"]
+    assert f"serve --root {supervised.folder}/trees/1 --model m/x --addr 127.0.0.1:" in lines
+    assert "KeyboardInterrupt" in lines
+
+
+def test_runtime_that_ignores_int_gets_one_and_is_killed(supervise):
+    supervised = supervise("deaf", replace(PACE, grace_s=0.3))
+    supervised.supervisor.tracker.wait_for(("ready",), 20)
+    supervised.end()
+
+    assert supervised.history()[-1] == "stopped"
+    assert supervised.log.read_text().count("INT\n") == 1
+
+
+def test_runtime_that_ends_before_it_is_ready_is_started_again(supervise):
+    supervised = supervise("late")
+    supervised.supervisor.tracker.wait_for(("ready",), 20)
+    supervised.end()
+
+    again = ["failed init", "pulling", "starting"]
+    assert supervised.history() == ["starting", *again, *again, "ready", "stopped"]
+
+
+@pytest.mark.parametrize(("mood", "end"), [("crash", "failed crashed"), ("clean", "stopped")])
+def test_runtime_that_ends_by_itself_is_not_started_again(supervise, mood, end):
+    supervised = supervise(mood)
+    supervised.thread.join(20)
+
+    assert supervised.history() == ["starting", "ready", end]
+
+
+def test_runtime_that_never_answers_has_failed_and_leaves_no_process(supervise):
+    supervised = supervise("mute", replace(PACE, ready_s=0.5))
+    supervised.thread.join(20)
+
+    assert supervised.history() == ["starting", "failed readiness_timeout"]
+
+
+def test_stop_while_it_waits_to_try_again_ends_at_once(supervise):
+    supervised = supervise("late", replace(PACE, base_s=600, cap_s=600))
+    supervised.supervisor.tracker.wait_for(("failed",), 20)
+    began = time.monotonic()
+    supervised.end()
+
+    assert time.monotonic() - began < 10
+    assert supervised.history() == ["starting", "failed init"]

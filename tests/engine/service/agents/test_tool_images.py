@@ -1,0 +1,101 @@
+"""Programs of tools out of their images."""
+
+import gzip
+import io
+import platform
+import tarfile
+
+import pytest
+
+from oulipoly_engine.core.images.manifest import (
+    BIN_KIND,
+    INDEX,
+    MANIFEST,
+    Image,
+    Manifest,
+    describe,
+    encode,
+)
+from oulipoly_engine.core.images.references import parse_reference
+from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
+from oulipoly_engine.records import replace
+from oulipoly_engine.service.agents.tool_images import place_program
+from oulipoly_engine.service.images.images import Images
+
+HERE = {
+    "os": "linux",
+    "architecture": {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine()),
+}
+LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
+
+
+def archive(*entries):
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as tar:
+        for name, content in entries:
+            info = tarfile.TarInfo(name)
+            if content is None:
+                info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            info.size = 0 if content is None else len(content)
+            tar.addfile(info, None if content is None else io.BytesIO(content))
+    return gzip.compress(data.getvalue())
+
+
+def put(images, layers, where=HERE):
+    config = describe(b"{}", "application/vnd.oci.empty.v1+json")
+    contents = {config.digest: b"{}"}
+    described = []
+    for data, media_type, title in layers:
+        layer = describe(data, media_type, title)
+        contents[layer.digest] = data
+        described.append(layer)
+    manifest = encode(Manifest(2, MANIFEST, BIN_KIND, config, tuple(described)))
+    child = replace(describe(manifest, MANIFEST), platform=where)
+    images.put(Image(child, manifest, contents), parse_reference("example.com/jq-child"))
+    index = encode(Manifest(2, INDEX, BIN_KIND, manifests=(child,)))
+    images.put(Image(describe(index, INDEX), index, {}), parse_reference("example.com/jq"))
+
+
+def test_program_is_taken_out_of_the_layer_for_this_machine(tmp_path):
+    images = Images(tmp_path / "images")
+    put(
+        images,
+        [(b"# usage", "text/markdown", "USAGE.md"), (archive(("./other", b"x"), ("jq", b"#!/bin/sh\n")), LAYER, "jq")],
+    )
+    digest = place_program(images, "example.com/jq", "jq", tmp_path / "jq")
+
+    assert (tmp_path / "jq").read_bytes() == b"#!/bin/sh\n"
+    assert (tmp_path / "jq").stat().st_mode & 0o777 == 0o755
+    assert digest == images.resolve("example.com/jq")[1].digest
+
+
+def test_layer_that_is_the_program_itself_is_taken(tmp_path):
+    images = Images(tmp_path / "images")
+    put(images, [(b"ELF", "application/octet-stream", "bin/jq")])
+    place_program(images, "example.com/jq", "jq", tmp_path / "jq")
+
+    assert (tmp_path / "jq").read_bytes() == b"ELF"
+
+
+@pytest.mark.parametrize(
+    ("layers", "where", "words"),
+    [
+        ([(archive(("jq", b"x")), LAYER, "jq")], {"os": "plan9", "architecture": "mips"}, "nothing for linux"),
+        ([(archive(("jq", None)), LAYER, "jq")], HERE, "no program"),
+        ([(b"not gzip", LAYER, "jq")], HERE, "cannot be unpacked"),
+        ([(b"x", "text/markdown", "USAGE.md")], HERE, "no program"),
+    ],
+    ids=["platform", "link", "damaged", "absent"],
+)
+def test_image_without_a_program_is_refused_and_writes_nothing(tmp_path, layers, where, words):
+    images = Images(tmp_path / "images")
+    put(images, layers, where)
+    with pytest.raises(ImageRefused, match=words):
+        place_program(images, "example.com/jq", "jq", tmp_path / "jq")
+
+    assert not (tmp_path / "jq").exists()
+
+
+def test_image_that_is_not_here_is_named(tmp_path):
+    with pytest.raises(ImageNotFound, match="there is no image example"):
+        place_program(Images(tmp_path / "images"), "example.com/jq", "jq", tmp_path / "jq")
