@@ -316,6 +316,21 @@ def test_what_is_switched_off_is_not_asked_and_keeps_its_rights(extending):
         extending.guard()
 
 
+def test_it_is_ended_once_where_it_is_switched_off_and_begins_anew_where_it_is_switched_on(extending):  # vector 44
+    code = "def on_load(self): print('hello')\ndef on_unload(self): print('bye')\ndef before_fork(self): pass"
+    extending.write("lives", code, hooks=[*FORK, "on_load", "on_unload"])
+    extending.allow("lives")
+    extending.guard()
+    extending.engine.extensions.disable("lives")
+    extending.guard()
+    said = [line.split()[-1] for line in extending.log("lives").splitlines()]
+    extending.engine.extensions.enable("lives")
+    extending.guard()
+
+    assert ["hello", "bye"] == said
+    assert ["hello", "bye", "hello"] == [line.split()[-1] for line in extending.log("lives").splitlines()]
+
+
 @pytest.mark.parametrize(
     "text",
     [
