@@ -68,6 +68,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.add_argument("--key", type=Path, metavar="FILE", help="a PEM, Ed25519; default: your own, made once")
     if verb == "export":
         parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a new file")
+        parser.add_argument("--force", action="store_true", help="replace a file that is there")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return _VERBS[verb](context, parse_agreed(parser, name, arguments))
 
@@ -216,7 +217,7 @@ def _remove(context: Context, options: Namespace) -> int:
 
 
 def _export(context: Context, options: Namespace) -> int:
-    size = context.engine.images.export_to(options.image, options.output)
+    size = context.engine.images.export_to(options.image, options.output, force=options.force)
     document = {"ref": options.image, "path": str(options.output), "size": size}
     return tell(options, document, f"{plain(options.image)} is in {plain(str(options.output))}, {size_text(size)}")
 
