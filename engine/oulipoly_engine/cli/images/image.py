@@ -107,7 +107,23 @@ def _agent_json(image: AgentImage) -> dict[str, Any]:
         {"part": part, "digest": layer.digest, "size": layer.size, "media_type": layer.media_type}
         for part, layer in image.layers.items()
     ]
-    return {"agent": asdict(image.agentfile.agent), "origins": dict(image.agentfile.origins), "layers": layers}
+    return {
+        "agent": _redact_all(asdict(image.agentfile.agent)),
+        "origins": dict(image.agentfile.origins),
+        "layers": layers,
+    }
+
+
+def _redact_all(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return a document whose texts hold no secrets: an image may come from anybody, and its ENV hold anything."""
+    match value:
+        case str():
+            return redact(value)
+        case dict():
+            return {key: _redact_all(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_redact_all(each) for each in value]
+    return value
 
 
 def _info_lines(info: ImageInfo) -> Iterator[str]:
