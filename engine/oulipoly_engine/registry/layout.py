@@ -215,6 +215,11 @@ class Layout:
             self.blobs(digest).remove(digest.partition(":")[2])
             return True
 
+    def remove_unfinished(self) -> None:
+        """Remove what killed writers have left; what somebody writes is locked, and stays."""
+        for blobs in self._blobs.values():
+            blobs.collect(lambda _: True)
+
     def _reachable(self) -> set[str]:
         """Return the digests of all that the index leads to."""
         digests: set[str] = set()

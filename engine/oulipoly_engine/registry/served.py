@@ -88,6 +88,7 @@ class ServedRegistry:
 
     def __init__(self, folder: Path) -> None:
         self._layout = Layout(folder)
+        self._layout.remove_unfinished()
         self._uploads: dict[str, Upload] = {}
         self._lock = threading.Lock()  # of the table of uploads
 

@@ -49,6 +49,7 @@ def pull(remote: Remote, reference: Reference, layout: Layout, signature_kind: s
 
     Raises ImageRefused, ImageNotFound, RegistryFailed.
     """
+    layout.remove_unfinished()
     entry, data = remote.manifest(reference.target)
     algorithm = (reference.digest or "sha256:").partition(":")[0]
     digest = f"{algorithm}:{new_hash(algorithm, data).hexdigest()}"

@@ -196,3 +196,12 @@ def test_the_folder_is_an_oci_image_layout(client, tmp_path):
 
     assert ["a/b:v1"] == [each["annotations"]["org.opencontainers.image.ref.name"] for each in index["manifests"]]
     assert {"imageLayoutVersion": "1.0.0"} == json.loads((tmp_path / "registry/oci-layout").read_bytes())
+
+
+def test_what_a_killed_server_has_left_is_gone_once_the_next_one_starts(client, tmp_path):
+    client.patch(client.post("/v2/a/b/blobs/uploads/").headers["location"], content=DATA)
+    folder = tmp_path / "registry/blobs/sha256"
+    (folder / "unfinished-of-one-killed").write_bytes(b"half")
+    ServedRegistry(tmp_path / "registry")
+
+    assert 1 == len(list(folder.iterdir()))  # the one that is under way

@@ -68,6 +68,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.add_argument("--key", type=Path, metavar="FILE", help="a PEM, Ed25519; default: your own, made once")
     if verb == "export":
         parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a new file")
+        parser.add_argument("--force", action="store_true", help="replace a file that is there")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return _VERBS[verb](context, parse_agreed(parser, name, arguments))
 
@@ -106,7 +107,23 @@ def _agent_json(image: AgentImage) -> dict[str, Any]:
         {"part": part, "digest": layer.digest, "size": layer.size, "media_type": layer.media_type}
         for part, layer in image.layers.items()
     ]
-    return {"agent": asdict(image.agentfile.agent), "origins": dict(image.agentfile.origins), "layers": layers}
+    return {
+        "agent": _redact_all(asdict(image.agentfile.agent)),
+        "origins": dict(image.agentfile.origins),
+        "layers": layers,
+    }
+
+
+def _redact_all(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return a document whose texts hold no secrets: an image may come from anybody, and its ENV hold anything."""
+    match value:
+        case str():
+            return redact(value)
+        case dict():
+            return {key: _redact_all(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_redact_all(each) for each in value]
+    return value
 
 
 def _info_lines(info: ImageInfo) -> Iterator[str]:
@@ -216,7 +233,7 @@ def _remove(context: Context, options: Namespace) -> int:
 
 
 def _export(context: Context, options: Namespace) -> int:
-    size = context.engine.images.export_to(options.image, options.output)
+    size = context.engine.images.export_to(options.image, options.output, force=options.force)
     document = {"ref": options.image, "path": str(options.output), "size": size}
     return tell(options, document, f"{plain(options.image)} is in {plain(str(options.output))}, {size_text(size)}")
 

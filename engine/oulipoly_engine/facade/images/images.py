@@ -76,14 +76,14 @@ class Images(Part):
         with self._changing("remove an image"):
             return self._images.remove(text)
 
-    def export(self, text: str) -> bytes:
-        """Return an image as one file. Raises as `inspect`."""
-        return self._images.export(text)
+    def export_to(self, text: str, path: Path, *, force: bool = False) -> int:
+        """Write an image into one file, whole or not at all; return its bytes. force: in place of one that is there.
 
-    def export_to(self, text: str, path: Path) -> int:
-        """Write an image into one file, whole or not at all; return its bytes. Raises as `inspect`."""
+        Raises as `inspect`, FileExists, and OSError for what the file's folder refuses.
+        """
+        self._home.refuse_if_read_only("export an image")
         data = self._images.export(text)
-        with self._changing("export an image"), new_file(path) as file:
+        with new_file(path, force=force) as file:
             file.write(data)
         return len(data)
 

@@ -58,7 +58,8 @@ def _read_source(file: Path) -> bytes:
         if file.suffix == ".md":
             loaded = agent_files.read(file, None)
             if loaded.value is None:
-                raise AgentfileInvalid(str(loaded.problems[0]))
+                problem = loaded.problems[0]
+                raise AgentfileInvalid(f"{file}: line {problem.line or 1}: {problem.message}: {problem.fix}")
             return write_agentfile(loaded.value)
         return read_regular(file, LONGEST)
     except OSError as error:
