@@ -171,7 +171,9 @@ class _Watched:
     def note(self, pid: int) -> None:
         with suppress(OSError):
             self._watch = GroupWatch(pid)
-        jobs.note(self._store, self._job.job_id, handle=f"{pid} {start_ticks(pid) or 0} {here() or ''}")
+        handle = f"{pid} {start_ticks(pid) or 0} {here() or ''}"
+        if not jobs.note(self._store, self._job.job_id, handle=handle):  # cancelled before anybody knew its number
+            stop_group(pid, lambda: not group_lives(pid))
 
 
 def _write(stream: Stream | None, data: memoryview) -> Stream | None:

@@ -35,12 +35,12 @@ def move(store: Store, job_id: str, event: str, now: datetime, **changes: Any) -
         return store.run(row.update(values).where(row.job_id == job_id, row.status.in_(sources))) == 1
 
 
-def note(store: Store, job_id: str, **changes: Any) -> None:  # noqa: ANN401 - columns
-    """Change fields of a job that runs, not its status."""
+def note(store: Store, job_id: str, **changes: Any) -> bool:  # noqa: ANN401 - columns
+    """Change fields of a job that runs, not its status. Returns whether it still runs."""
     row = AgentJobRow
     values = {getattr(row, name): value for name, value in changes.items()}
     with store.write():
-        store.run(row.update(values).where(row.job_id == job_id, row.status == "running"))
+        return store.run(row.update(values).where(row.job_id == job_id, row.status == "running")) == 1
 
 
 def claim(store: Store, owner: str, most: int, now: datetime) -> Job | None:

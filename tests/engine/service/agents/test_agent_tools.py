@@ -29,6 +29,7 @@ class Ran:
         self.store = open_store(folder / "state.db")
         self.agent = Agent("1", "meteo", "x", "none", "ready", NOW, NOW)
         agents.insert(self.store, self.agent)
+        self.insert = jobs.insert
 
     def declare(self, script, isolation="none"):
         program = self.folder / "tool.sh"
@@ -40,7 +41,7 @@ class Ran:
 
     def run(self, *arguments, tool="tool", stdin=b"", **more):
         job = Job("exec_1", "1", "exec", tool, "running", NOW, arguments, owner=own_mark(), begun_at=NOW)
-        jobs.insert(self.store, job)
+        self.insert(self.store, job)
         runner = Tools(self.store, self.folder / "trees", SystemClock().now)
         return runner.run(self.agent, job, stdin, **more)
 
@@ -131,6 +132,21 @@ def test_tool_that_is_stopped_leaves_its_output_and_no_process(ran):
     assert results[0].stdout == b"begun\n"
     assert ran.record.status == "cancelled"
     assert not is_alive(int(b"".join(pids)))
+
+
+def test_tool_that_was_cancelled_before_it_had_a_number_ends_at_once(ran):
+    ran.declare("#!/bin/sh\nexec /bin/sleep 600\n")
+    insert = jobs.insert
+
+    def insert_cancelled(store, job):
+        insert(store, job)
+        jobs.move(store, job.job_id, "cancel", NOW)
+
+    ran.insert = insert_cancelled
+    result = ran.run()
+
+    assert result.exit_code != 0
+    assert ran.record.status == "cancelled"
 
 
 def test_tool_that_takes_too_long_ends(ran):
