@@ -56,6 +56,16 @@ def test_no_agent_says_yes(extending, monkeypatch, capfd, words):
     assert "pending" == extending.status("asker").state
 
 
+@pytest.mark.parametrize("words", [("ext", "disable", "asker"), ("config", "disable", "extensions", "asker")])
+def test_no_agent_switches_an_extension_off(extending, monkeypatch, capfd, words):
+    write(extending, "pass")
+    monkeypatch.setenv("OULIPOLY_PARENT_INVOCATION", '{"source":"claude1","id":"3b241101-e2bb-4255-8caf-4136c566a962"}')
+
+    assert 1 == main(list(words))
+    assert "an agent may not switch an extension off" in capfd.readouterr().err
+    assert not extending.status("asker").standing.is_off
+
+
 def test_a_no_is_kept_until_its_files_change(extending):
     place = extending.write("asker", "pass")
     (status,) = extending.engine.extensions.questions()

@@ -33,6 +33,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         case "enable":
             return _enable(context, options)
         case "disable":
+            require_person("switch an extension off")  # it may be a guard of what agents do
             status = context.engine.extensions.disable(options.extension)
             return tell(options, status_document(status), f"extension {plain(status.installed.name)} is switched off")
     return list_grants(context, options, "extension")

@@ -9,6 +9,7 @@ from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.setup.config_layers import note_ignored
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.base.own_process import require_person
 
 _TYPE = "extension, skill, prompt or theme; the plural too"
 
@@ -23,6 +24,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--project", action="store_true", help="in the project of this folder, not in your own file")
     options = parser.parse(arguments)
     is_on = name == "config enable"
+    if not is_on and options.type.lower().startswith("extension"):
+        require_person("switch an extension off")  # as `ext disable`
     configuration = context.engine.configuration
     kind, called = configuration.switch_resource(
         options.type, options.name, is_on=is_on, folder=Path.cwd() if options.project else None
