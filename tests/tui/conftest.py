@@ -33,7 +33,7 @@ from oulipoly_tui.entry import open_engine
 GOLDENS = Path(__file__).parent / "goldens"
 # So long until something that must happen counts as missing; nothing waits for it when all is well.
 PATIENCE_S = 60.0
-_STEP_S = 0.02
+_STEP_S, _LONGEST_STEP_S = 0.02, 0.1
 
 
 @pytest.fixture(autouse=True)
@@ -98,16 +98,25 @@ def _idle_is_idle(monkeypatch, request):
 @pytest.fixture(autouse=True, scope="session")
 def _styles_are_read_once():
     """Let all apps of this process share the rules that are read from equal styles: nothing writes into them."""
-    parse, known = Stylesheet._parse_rules, {}
+    parse_rules, parse, known, read = Stylesheet._parse_rules, Stylesheet.parse, {}, {}
 
-    def parse_once(sheet, *text, **source):
+    def parse_rules_once(sheet, *text, **source):
         key = (text, *sorted(source.items()), *sheet._variables.items())
         if key not in known:
-            known[key] = parse(sheet, *text, **source)
+            known[key] = parse_rules(sheet, *text, **source)
         return known[key]
 
+    def parse_once(sheet):  # eleven times while an app starts: whenever there is a widget of another class
+        key = (*sheet.source.items(), *sheet._variables.items())
+        if key not in read:
+            parse(sheet)
+            read[key] = sheet._rules, sheet.rules_map
+        sheet._rules, sheet._rules_map = read[key]
+        sheet._require_parse = False
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        patch.setattr(Stylesheet, "_parse_rules", parse_rules_once)
+        patch.setattr(Stylesheet, "parse", parse_once)
         # Each node asks of each rule whether it fits; Textual hashes and compares them by identity too, but in Python.
         patch.setattr(RuleSet, "__hash__", object.__hash__)
         patch.setattr(RuleSet, "__eq__", object.__eq__)
@@ -223,13 +232,15 @@ def running(home):
 async def settled(pilot, condition):
     """Let the app work until a condition holds; fail when it never does.
 
-    No pilot's pause between two looks: it has each widget of the screen answer, and the screen drawn.
+    No pilot's pause between two looks: it has each widget of the screen answer, and the screen drawn. Who has waited
+    long looks less often: some conditions draw the screen.
     """
-    deadline = time.monotonic() + PATIENCE_S
+    step_s, deadline = _STEP_S, time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() >= deadline:
             pytest.fail("what was waited for did not come; the screen is:\n" + "\n".join(screen_text(pilot.app)))
-        await asyncio.sleep(_STEP_S)
+        await asyncio.sleep(step_s)
+        step_s = min(_LONGEST_STEP_S, 1.2 * step_s)
     await pilot.pause()
 
 

@@ -62,10 +62,11 @@ class Live:
 
     async def until(self, condition, patience_s=PATIENCE_S):
         """Let the app work until a condition holds; no pilot's pause between two looks, which each widget answers."""
-        end = time.monotonic() + patience_s
+        step_s, end = 0.02, time.monotonic() + patience_s
         while not condition():
             assert time.monotonic() < end, f"what was waited for did not come\n{self.text()}\n{self.said}"
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(step_s)
+            step_s = min(0.1, 1.2 * step_s)  # some conditions draw the screen
         await self.pilot.pause()
 
     async def press(self, *keys):
