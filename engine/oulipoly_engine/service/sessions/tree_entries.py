@@ -101,7 +101,7 @@ def read_calls_of(entries: Iterable[Entry]) -> dict[str, str]:
 def find_calls_with(store: Store, session: ResolvedSession, words: str) -> Iterator[str]:
     """Yield the ids of a session's entries that have called a tool of such a name, or with such an argument."""
     for part in find_parts(store, session.account, session.session_id) if words else ():
-        path = facts.transcript_of(store, part.account, part.session_id)
+        path = facts.find_described_transcript(store, part.account, part.session_id)
         if path is not None:
             yield from find_calls(path, words)
 

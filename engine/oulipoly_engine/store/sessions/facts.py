@@ -214,6 +214,18 @@ def has_begun(store: Store, account: str, cwd: str, since: str) -> bool:
     return bool(store.rows(row.select(1).where(is_it).limit(1)))
 
 
+@compile_query
+def _described_transcript(account: Parameter, session_id: Parameter) -> Query:
+    row = FactsRow
+    return row.select(row.transcript).where(row.account == account, row.session_id == session_id)
+
+
+def find_described_transcript(store: Store, account: str, session_id: str) -> str | None:
+    """Return a session's transcript as it was described last, without a look at its entries; None: it has none."""
+    rows = store.rows(_described_transcript(account, session_id))
+    return rows[0][0] if rows else None
+
+
 def transcript_of(store: Store, account: str, session_id: str, *, of_side_chain: bool = False) -> str | None:
     """Return the file that a session's latest entry was read from; sub-agent sessions may lie in files of their own.
 
