@@ -8,7 +8,6 @@ _WRITERS = ("output", "diagnostics")
 _ALLOWED = {
     "engine/oulipoly_engine/cli/agents/agent.py",  # a tool's stdout and stderr
     "engine/oulipoly_engine/cli/artifacts/tool.py",  # an artifact's content, to no terminal
-    "engine/oulipoly_engine/cli/images/image.py",  # an exported image, to no terminal
     "engine/oulipoly_engine/cli/runs/run.py",  # the CLI's stdout and stderr
     "engine/oulipoly_engine/cli/sessions/export.py",  # documents and canonical lines, harmless as they are made
     "engine/oulipoly_engine/cli/sessions/bundle.py",  # to no terminal
