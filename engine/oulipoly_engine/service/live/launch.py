@@ -104,7 +104,10 @@ class LiveLauncher(Record):
             self._add_preface(session)
         identity = str(uuid.uuid4())
         agent_start = self._find_agent_start(session, runtime)
-        env = self._limits(cli) | self._environment(session, runtime, identity, cli, agent_start)
+        if agent_start is None:
+            env = self._limits(cli) | self._environment(session, runtime, identity)
+        else:
+            env = self._limits(cli) | self._agent_environment(agent_start, runtime, identity, cli)
         if self.hand_over is not None and agent_start is None:  # an agent has what it declares, and nothing else
             opening, env = self.hand_over.give_session(opening, cli, runtime.kind, env)
         model_name = session.model_name
@@ -195,15 +198,15 @@ class LiveLauncher(Record):
 
         return start_for_session(self.paths.running_agents, agent, runtime)
 
-    def _environment(
-        self, session: LiveSession, runtime: Runtime, identity: str, cli: Cli | None, agent_start: AgentStart | None
-    ) -> dict[str, str]:
+    def _agent_environment(self, start: AgentStart, runtime: Runtime, identity: str, cli: Cli | None) -> dict[str, str]:
+        """Return what the CLI of an agent's session has: the agent's environment, and what its account needs."""
+        env = launch_environment(runtime, self.accounts.get(runtime.account), start.environment)
+        if cli is not None and runtime.home:  # its login is not in the agent's home
+            env = {**cli.place.environment(runtime.home), **env}
+        return env | markers.parent_env(runtime.account or runtime.id, identity)
+
+    def _environment(self, session: LiveSession, runtime: Runtime, identity: str) -> dict[str, str]:
         account = self.accounts.get(runtime.account)
-        if agent_start is not None:
-            env = launch_environment(runtime, account, agent_start.environment)
-            if cli is not None and runtime.home:  # its login is not in the agent's home
-                env = {**cli.place.environment(runtime.home), **env}
-            return env | markers.parent_env(runtime.account or runtime.id, identity)
         env = markers.without_channel(launch_environment(runtime, account, inherited_environment()))
         if session.opening.log:
             folder = session_artifacts(self.paths, session.session_id)
