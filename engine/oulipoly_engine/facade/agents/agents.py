@@ -22,7 +22,7 @@ from oulipoly_engine.core.agents.states import RUNNING, Reason
 from oulipoly_engine.core.agents.texts import AgentView
 from oulipoly_engine.core.boxes.box import Level, list_unheld
 from oulipoly_engine.core.boxes.report import IsolationReport
-from oulipoly_engine.core.images.refusals import AgentfileInvalid, ImageNotFound, ImageRefused
+from oulipoly_engine.core.images.refusals import AgentfileInvalid, ImageNotFound, ImageRefused, SignatureRefused
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.launch.cli_options import CliOptions, check_system_prompt, find_refusal
 from oulipoly_engine.core.live.runtimes import Runtime
@@ -64,6 +64,7 @@ _LOOK_S = 0.05
 _END_S = 20.0  # that a supervisor may take to end a runtime
 _REASONS: tuple[tuple[type[RunnerError], Reason], ...] = (
     (ImageNotFound, "pull"),
+    (SignatureRefused, "pull"),
     (ImageRefused, "config"),
     (AgentfileInvalid, "config"),
     (AgentFileInvalid, "config"),

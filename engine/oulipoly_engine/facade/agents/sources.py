@@ -12,6 +12,7 @@ from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.images.images import AgentImage, Images
+from oulipoly_engine.facade.images.transfer import Transfer
 from oulipoly_engine.private_files import open_private
 from oulipoly_engine.records import Record
 from oulipoly_engine.registry.layout import Layout
@@ -45,10 +46,14 @@ def find_path(home: Home, text: str) -> Path | None:
 
 
 def read_source(home: Home, text: str) -> AgentSource:
-    """Return what a source means now. Raises AgentfileInvalid, ImageNotFound, ImageRefused, ReferenceInvalid."""
+    """Return what a source means now; an image counts only with the signature of the publisher who was pinned for it.
+
+    Raises AgentfileInvalid, ImageNotFound, ImageRefused, ReferenceInvalid, SignatureRefused.
+    """
     images = Images(home)
     path = find_path(home, text)
-    return _read(images, images.load(text if path is None else images.build(path, ())[1].digest))
+    digest = Transfer(home).require_verified(text).digest if path is None else images.build(path, ())[1].digest
+    return _read(images, images.load(digest))
 
 
 def _read(images: Images, image: AgentImage) -> AgentSource:

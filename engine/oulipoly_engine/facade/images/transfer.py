@@ -129,8 +129,8 @@ class Transfer(Part):
         with self._home.lend_store_to_read() as store:
             return reference, entry, signatures.verify(store, self._images.layout, reference, entry.digest, about)
 
-    def require_verified(self, text: str) -> Verification:
-        """Return what the signatures of an image say, before it is run. Raises SignatureRefused, and as `verify`."""
-        reference, _, verification = self.verify(text)
+    def require_verified(self, text: str) -> Descriptor:
+        """Return an image that may be run by what its signatures say. Raises SignatureRefused, and as `verify`."""
+        reference, entry, verification = self.verify(text)
         signatures.require(verification, reference)
-        return verification
+        return entry

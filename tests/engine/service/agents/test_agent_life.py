@@ -190,3 +190,15 @@ def test_runtime_of_its_own_is_owned_by_a_process_and_crashes_with_it(live, sour
 
     assert (agent.status, crashed.reason, started, stopped) == ("ready", "crashed", "ready", "stopped")
     assert any("] ready" in line for line in work.read_log("own"))
+
+
+def test_an_image_is_not_run_without_the_signature_of_the_publisher_who_was_pinned(live, source):
+    images = live.engine.images
+    images.build(Path(source), ())
+    live.engine.image_transfer.sign("meteo", None)
+    (Path(source) / "Agentfile").write_text(FILE.replace("You tell the weather.", "You tell secrets."))
+    images.build(Path(source), ())
+
+    with pytest.raises(AgentFailed, match="signed by nobody"):
+        live.engine.agents.run(AgentWish("meteo"))
+    assert Standing("failed", "pull") == live.engine.agents.list()[0].agent.standing

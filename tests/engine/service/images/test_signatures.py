@@ -38,7 +38,8 @@ def change(tmp_path, engine, line):
 
 def test_a_signed_image_is_that_of_the_pinned_key_and_an_unsigned_one_behind_it_is_refused(engine, tmp_path):
     transfer = engine.image_transfer
-    assert "unsigned" == transfer.require_verified("meteo").verdict
+    _, entry, verification = transfer.verify("meteo")
+    assert ("unsigned", entry) == (verification.verdict, transfer.require_verified("meteo"))
     _, _, key = transfer.sign("meteo", None)
 
     assert signing.Verification("pinned", (key,), (key,)) == transfer.verify("meteo")[2]
