@@ -345,12 +345,12 @@ class Commands:
         file = os.fdopen(reading, "rb", buffering=0)  # what is read ahead could not be waited for
         return ForkedTerminal(int(file.readline()), ours, file)
 
-    def write_program(self, path):
-        """Write a program that is our command, for shells and scripts of tests."""
+    def write_program(self, path, module="oulipoly_tui"):
+        """Write a program that is our command, or another module of ours, for shells and scripts of tests."""
         self.begin()
         source = (ROOT / "tests" / "fixtures" / "forked_command.py").read_text()
         path.parent.mkdir()
-        path.write_text(f"#!{sys.executable} -IS\n{source}\n\nrun({self._name!r}, {sys.executable!r})\n")
+        path.write_text(f"#!{sys.executable} -IS\n{source}\n\nrun({self._name!r}, {sys.executable!r}, {module!r})\n")
         path.chmod(0o755)
 
     def _send(self, request, theirs):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from oulipoly_engine.adapters.scripts import keyring_entry
 from oulipoly_engine.core.accounts.accounts import KeyringSpec
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import from_environment
@@ -24,8 +25,14 @@ VARIABLE = "AGENT_RUNNER_API_KEY"
 
 
 @pytest.fixture
-def machine(home):
-    """The environment of a machine with a keyring; claude is the fake CLI, opencode only says its version."""
+def machine(home, commands):
+    """The environment of a machine with a keyring; claude is the fake CLI, opencode only says its version.
+
+    A look into the keyring is forked, where the command is: to import the package takes longer than all else. Tests
+    that start the command themselves, or are it, look as users do.
+    """
+    look = home / "looks" / "keyring-entry"
+    commands.write_program(look, keyring_entry.__name__)
     settings = home / ".config" / "python_keyring" / "keyringrc.cfg"
     settings.parent.mkdir(parents=True)
     settings.write_text(f"[backend]\ndefault-keyring=file_keyring.FileKeyring\nkeyring-path={FIXTURES}\n")
@@ -36,6 +43,7 @@ def machine(home):
     return {
         "PATH": f"{home}/bin:/usr/bin:/bin",
         "FILE_KEYRING": str(home / "keyring.json"),
+        "KEYRING_ENTRY": str(look),
         "THE_KEY": KEY,
         "SCRIPTED": "tells-key",
     }
@@ -219,12 +227,16 @@ def test_a_key_that_cannot_be_read_is_told_with_the_way_out(keyed, run, case):
     assert (2, True) == (login.returncode, b"give a new one by --api-key-env" in login.stderr)
 
 
-def test_a_keyring_that_never_answers_is_given_up(keyed, machine, home, monkeypatch):
+def test_a_key_is_read_and_a_keyring_that_never_answers_is_given_up(keyed, machine, home, monkeypatch):
+    place = KeyringSpec(f"{home}/.claude-keyed", VARIABLE)
     with monkeypatch.context() as patch:
-        for name, value in (machine | {"KEYRING_MOOD": "hangs"}).items():
+        for name, value in machine.items():
             patch.setenv(name, value)
-        found = keyring_entries.find_problem("keyed", KeyringSpec(f"{home}/.claude-keyed", VARIABLE), 0.5)
+        read = keyring_entries.read_key("keyed", place)
+        patch.setenv("KEYRING_MOOD", "hangs")
+        found = keyring_entries.find_problem("keyed", place, 0.5)
 
+    assert KEY == read
     assert found is not None
     assert "the keyring timed out after 0.5 s" == found.cause
 
@@ -292,5 +304,5 @@ def test_it_is_said_whose_key_it_is(home, run):
         done = run("account", "add", *words, "--yes")
         assert (2, True) == (done.returncode, said in done.stderr), (words, done.stderr)
 
-    assert {"bin", ".cache", ".config", ".local"} >= {path.name for path in home.iterdir()}
+    assert {"bin", "looks", ".cache", ".config", ".local"} >= {path.name for path in home.iterdir()}
     assert ["python_keyring"] == [path.name for path in (home / ".config").iterdir()]

@@ -40,6 +40,8 @@ _TAKES_VALUE = frozenset(
 )
 AT_END = "go on behind the CLI's own last message, where the session goes on behind another one"
 _MAKES_ONE_SHOT = frozenset(("-m", "--model", "-a", "--agent-file", "-f", "--file", "--resume"))
+# Our texts are English: argparse would look for a translation of each of its own, some ten times a parser.
+argparse._ = str  # type: ignore[attr-defined]
 
 
 class _Help(argparse.HelpFormatter):
@@ -115,7 +117,13 @@ class Parser(argparse.ArgumentParser):
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse arguments; an unknown option names its nearest known one."""
-        return self._refuse_unknown(self.parse_known_intermixed_args(list(arguments)))
+        usage = self.usage
+        if usage is None and not any(word.startswith("-") and "h" in word for word in arguments):
+            self.usage = ""  # argparse would put it together, 3 ms, for errors, and ours leave it out
+        try:
+            return self._refuse_unknown(self.parse_known_intermixed_args(list(arguments)))
+        finally:
+            self.usage = usage
 
     def parse_plain(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse arguments of a command that has commands of its own."""
