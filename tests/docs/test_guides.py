@@ -2,14 +2,18 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from oulipoly_demo import world
 from oulipoly_demo.past import state
+from oulipoly_engine.paths import from_environment
+from oulipoly_engine.service.live import hosts
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -17,6 +21,19 @@ BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 def read_commands(guide: Path) -> str:
     return "".join(BLOCK.findall(guide.read_text(encoding="utf-8")))
+
+
+def run_commands(commands: str, folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["/bin/sh", "-eux", "-c", commands],
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
 GUIDES = [guide for guide in sorted(DOCS.glob("*.md")) if read_commands(guide)]
@@ -30,15 +47,11 @@ def test_commands_of_a_guide_work_as_they_are_written(guide, tmp_path, commands)
     commands.write_program(tmp_path / "bin" / "agents")
     env["PATH"] = os.pathsep.join((str(tmp_path / "bin"), str(Path(sys.executable).parent), env["PATH"]))
 
-    done = subprocess.run(
-        ["/bin/sh", "-eux", "-c", read_commands(guide)],
-        cwd=built.project,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    try:
+        done = run_commands(read_commands(guide), built.project, env)
+    finally:
+        for host in hosts.survey(from_environment(env)):  # sessions live on behind the last command
+            with suppress(ProcessLookupError):
+                os.kill(host.pid, signal.SIGTERM)
 
     assert 0 == done.returncode, done.stdout + done.stderr
