@@ -222,13 +222,13 @@ class Remote:
             return "" if login.is_empty else login.basic
         if kind.lower() != "bearer":
             return ""
-        asked = dict(_CHALLENGE.findall(rest))
-        realm = asked.get("realm", "")
+        parameters = dict(_CHALLENGE.findall(rest))
+        realm = parameters.get("realm", "")
         place = urlsplit(realm)
         if place.scheme != "https" and not (place.scheme == "http" and is_loopback(place.netloc)):
             raise RegistryFailed(f"{self._registry} wants the login sent to {realm[:80]!r}, which is not safe")
-        scope = asked.get("scope") or f"repository:{self._repository}:pull,push"
-        return f"Bearer {self._fetch_token(realm, asked.get('service', ''), scope, login)}"
+        scope = parameters.get("scope") or f"repository:{self._repository}:pull,push"
+        return f"Bearer {self._fetch_token(realm, parameters.get('service', ''), scope, login)}"
 
     def _fetch_token(self, realm: str, service: str, scope: str, login: Credentials) -> str:
         wanted = {"service": service, "scope": scope}

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import errno
 import ipaddress
-import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import uvicorn
@@ -27,15 +26,13 @@ from oulipoly_engine.web.connections import BoundedListener, Connections, Limits
 from oulipoly_engine.web.notices import Notices
 from oulipoly_engine.web.own_socket import OwnSocket
 from oulipoly_engine.web.patient_protocol import PatientProtocol
+from oulipoly_engine.web.server_base import BACKLOG, PATIENCE_S, SignalServer, listen
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.web.access.authority import Certificate
 
 DEFAULT_PORT = 8787
-_PATIENCE_S = 3  # for answers that are under way when it ends
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-_BACKLOG = 256
 
 
 class Server:
@@ -94,7 +91,7 @@ class Server:
             server_header=False,
             proxy_headers=False,
             timeout_keep_alive=30,
-            timeout_graceful_shutdown=_PATIENCE_S,
+            timeout_graceful_shutdown=PATIENCE_S,
             ssl_certfile=None if self._certificate is None else self._certificate.chain,
         )
 
@@ -118,8 +115,8 @@ class Server:
         self._uvicorn.should_exit = True
 
 
-class _Uvicorn(uvicorn.Server):
-    """uvicorn's server, which ends at a signal without sending itself the same one again."""
+class _Uvicorn(SignalServer):
+    """The server of the app, with its own socket beside the others, and streams that end with it."""
 
     def __init__(self, config: uvicorn.Config, end_streams: Callable[[], None], own_socket: socket.socket) -> None:
         super().__init__(config)
@@ -130,7 +127,7 @@ class _Uvicorn(uvicorn.Server):
         await super().startup(sockets)
         loop = asyncio.get_running_loop()
         # Not one of `sockets`: those speak TLS where there is a certificate.
-        self.servers.append(await loop.create_server(self._make_protocol, sock=self._own_socket, backlog=_BACKLOG))
+        self.servers.append(await loop.create_server(self._make_protocol, sock=self._own_socket, backlog=BACKLOG))
 
     def _make_protocol(self) -> PatientProtocol:
         return PatientProtocol(self.config, self.server_state, self.lifespan.state)
@@ -138,19 +135,6 @@ class _Uvicorn(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._end_streams()  # they would wait for ever
         await super().shutdown(sockets)
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        is_main = threading.current_thread() is threading.main_thread()  # the only one that gets signals
-        before = {number: signal.signal(number, self._end) for number in _SIGNALS if is_main}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _end(self, _number: int, _frame: FrameType | None) -> None:
-        self.should_exit = True
 
 
 def start(
@@ -204,23 +188,11 @@ def start(
 def _bind(address: str, port: int | None) -> tuple[BoundedListener, bool]:
     wanted = DEFAULT_PORT if port is None else port
     try:
-        return _listen(address, wanted), False
+        return listen(address, wanted), False
     except OSError as error:
         if port is None and error.errno == errno.EADDRINUSE:
-            return _listen(address, 0), True
+            return listen(address, 0), True
         raise RequestRefused(f"cannot listen on {address} port {wanted}: {error.strerror or error}") from error
-
-
-def _listen(address: str, port: int) -> BoundedListener:
-    listener = BoundedListener(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address, port))
-        listener.listen(_BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 def _own_address(any_address: str) -> str:

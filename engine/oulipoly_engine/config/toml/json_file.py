@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config.base import text_file
 from oulipoly_engine.config.base.problem import Level, Problem
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.config.toml.toml_file import TomlFile
@@ -16,15 +15,7 @@ SUFFIX = ".json"
 
 def read(path: Path, raw: bytes | None = None) -> TomlFile:
     """Read a file, TOML or JSON by its name; a missing one is empty. raw: what was read of it already."""
-    if path.suffix != SUFFIX:
-        return toml_file.read(path, raw)
-    match text_file.read_text(path, raw):
-        case None:
-            return TomlFile(path, exists=False)
-        case str(text):
-            return parse(path, text)
-        case problem:
-            return TomlFile(path, failure=problem)
+    return toml_file.read(path, raw, parse)
 
 
 def parse(path: Path, text: str) -> TomlFile:

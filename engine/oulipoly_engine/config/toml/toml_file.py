@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +56,13 @@ class TomlFile(Record):
         )
 
 
-def read(path: Path, raw: bytes | None = None) -> TomlFile:
-    """Read a file; a missing one is empty, not a failure. raw: what was read of it already."""
+def read(path: Path, raw: bytes | None = None, parser: Callable[[Path, str], TomlFile] | None = None) -> TomlFile:
+    """Read a file; a missing one is empty, not a failure. raw: what was read of it already; parser: None: `parse`."""
     match text_file.read_text(path, raw):
         case None:
             return TomlFile(path, exists=False)
         case str(text):
-            return parse(path, text)
+            return (parser or parse)(path, text)
         case problem:
             return TomlFile(path, failure=problem)
 

@@ -67,10 +67,10 @@ def parse_request(line: str) -> Target | None:
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
         return None
     if words[0] == "CONNECT":
-        asked = _split(words[1])
-        if asked is None or asked[1] is None:
+        address = _split(words[1])
+        if address is None or address[1] is None:
             return None
-        return Target(asked[0], asked[1], "")
+        return Target(address[0], address[1], "")
     try:
         url = urlsplit(words[1])
         port = url.port or 80

@@ -63,8 +63,9 @@ def _pack(name: str, version: str, folder: Path, timeout_s: float) -> Download:
         )
     if result.problem is not None:
         raise PackageRefused(f"npm could not get {wish}: {result.problem}: try again, or give a longer --timeout")
-    said = [line for line in map(str.strip, result.stderr.decode("utf-8", "replace").splitlines()) if "error" in line]
-    why = plain(redact("; ".join(said[:_LINES]))) or result.outcome
+    lines = map(str.strip, result.stderr.decode("utf-8", "replace").splitlines())
+    reasons = [line for line in lines if "error" in line]
+    why = plain(redact("; ".join(reasons[:_LINES]))) or result.outcome
     raise PackageRefused(f"npm could not get {wish}: {why[:500]}: check the name and the network")
 
 

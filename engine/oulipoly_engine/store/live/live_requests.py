@@ -86,8 +86,8 @@ def _select_beginning(pattern: Parameter) -> Query:
 def find(store: Store, identity: str) -> tuple[LiveRequest, ...]:
     """Return the requests whose id is this or begins so; an exact one is the only one."""
     with store.read():
-        found = tuple(map(_read, store.rows(_select_beginning(beginning(identity)))))
-    return tuple(one for one in found if one.request_id == identity) or found
+        matches = tuple(map(_read, store.rows(_select_beginning(beginning(identity)))))
+    return tuple(match for match in matches if match.request_id == identity) or matches
 
 
 @compile_query

@@ -30,8 +30,8 @@ def _select_device(device_id: Parameter) -> Query:
 
 def find(store: Store, device_id: str) -> tuple[Device, str] | None:
     """Return a device and the hash of its secret."""
-    found = store.rows(_select_device(device_id))
-    return _read(found[0]) if found else None
+    rows = store.rows(_select_device(device_id))
+    return _read(rows[0]) if rows else None
 
 
 def list_devices(store: Store, *, kinds: tuple[str, ...] = ("device", "link")) -> tuple[Device, ...]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import uvicorn
 
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.images.registry import ServedRegistry
+from oulipoly_engine.web import server_base
 from oulipoly_engine.web.connections import BoundedListener, Connections, Limits, find_limits
 from oulipoly_engine.web.patient_protocol import PatientProtocol
 from oulipoly_engine.web.registry.app import RegistryApp
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 DEFAULT_PORT = 5527
-_BACKLOG = 256
-_PATIENCE_S = 3  # for answers that are under way when it ends
 
 
 class _Protocol(PatientProtocol):
@@ -33,33 +28,11 @@ class _Protocol(PatientProtocol):
     is_renewed = True
 
 
-class _Uvicorn(uvicorn.Server):
-    """uvicorn's server, which ends at a signal without sending itself the same one again."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        is_main = threading.current_thread() is threading.main_thread()  # the only one that gets signals
-        before = {number: signal.signal(number, self._end) for number in numbers if is_main}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _end(self, _number: int, _frame: FrameType | None) -> None:
-        self.should_exit = True
-
-
 def listen(address: str, port: int) -> BoundedListener:
     """Return a socket that listens. port: 0: any. Raises RequestRefused."""
-    listener = BoundedListener(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address, port))
-        listener.listen(_BACKLOG)
+        listener = server_base.listen(address, port)
     except OSError as error:
-        listener.close()
         way = "give another --port, or 0 for any"
         raise RequestRefused(f"cannot listen on {address} port {port}: {error.strerror or error}: {way}") from error
     limits = find_limits()
@@ -82,9 +55,9 @@ def make_server(app: ASGIApp) -> uvicorn.Server:
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=_PATIENCE_S,
+        timeout_graceful_shutdown=server_base.PATIENCE_S,
     )
-    return _Uvicorn(config)
+    return server_base.SignalServer(config)
 
 
 def serve(registry: ServedRegistry, listener: BoundedListener, tell: Callable[[], None]) -> None:
