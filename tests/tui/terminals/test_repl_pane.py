@@ -469,6 +469,18 @@ async def test_terminal_has_the_panes_size(repl_world, running, settled, hosts):
             await settled(pilot, lambda: f"{view.size.height} {view.size.width}" in shown(app))
 
 
+async def test_terminal_has_the_panes_size_though_textual_has_sent_no_resize(
+    repl_world, running, settled, hosts, monkeypatch
+):
+    monkeypatch.setattr(TerminalView, "on_resize", lambda view, event: None)
+    hosts.start("sh", "-c", "trap 'stty size' WINCH; stty size; while :; do sleep 0.05; done")
+    async with running((60, 20)) as (app, pilot):
+        await go_in(app, pilot, settled)
+        view = app.query_one(TerminalView)
+
+        await settled(pilot, lambda: f"{view.size.height} {view.size.width}" in shown(app))
+
+
 async def test_pane_without_colour_says_by_marks_what_it_says_by_tones(
     repl_world, running, settled, hosts, monkeypatch
 ):

@@ -105,6 +105,7 @@ class TerminalView(Widget, can_focus=True):
         self._is_attached = self._is_shown = False
         self._pressed_at: tuple[int, int] | None = None
         self._resizing: Timer | None = None
+        self._said_size: tuple[int, ...] = (0, 0)  # the last one that the host was given
         self.scrollback = self.above = 0  # rows: kept, and how far up the viewport stands
         self.new_lines = 0  # that came while the viewport stood above the bottom
 
@@ -296,7 +297,8 @@ class TerminalView(Widget, can_focus=True):
     def attach_hidden(self, columns: int, rows: int) -> None:
         """Hear of bells and activity before we are ever shown."""
         self._is_attached = True
-        self._send(messages.Attach(max(1, columns), max(1, rows), "hidden"))
+        columns, rows = self._said_size = max(1, columns), max(1, rows)
+        self._send(messages.Attach(columns, rows, "hidden"))
 
     def stand_aside(self, *, on: bool) -> None:
         """Have no say in the size and get no pictures, or have and get them again."""
@@ -321,6 +323,7 @@ class TerminalView(Widget, can_focus=True):
             return
         if not self._is_attached:
             self._is_attached = True
+            self._said_size = tuple(event.size)
             focus: messages.Focus = "focused" if self.has_focus else "unfocused"
             self._send(messages.Attach(event.size.width, event.size.height, focus))
             return
@@ -521,7 +524,16 @@ class TerminalView(Widget, can_focus=True):
         if 0 <= self._cursor[1] < self.size.height:
             self.refresh(Region(0, self._cursor[1], self.size.width, 1))
 
+    def check_size(self) -> None:
+        """Tell the host our size if it was not told.
+
+        Textual sends no Resize where something has asked for the layout before a new widget's own was made.
+        """
+        if self._resizing is None and tuple(self.size) != self._said_size:
+            self._tell_size()
+
     def _tell_size(self) -> None:
         self._resizing = None
         if self.size.width > 0 and self.size.height > 0:
+            self._said_size = tuple(self.size)
             self._send(messages.WindowSize(self.size.width, self.size.height))

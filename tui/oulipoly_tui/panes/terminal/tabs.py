@@ -204,6 +204,7 @@ class TerminalTabs(Pane):
                 self._take_report(open_terminal, message)
             case messages.SizeReport():
                 open_terminal.take_size(message)
+                open_terminal.view.check_size()
             case messages.HostNotice():
                 self._say(open_terminal, message.text, severity="warning")
             case _:
