@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.cli.setup import self_repair
+from oulipoly_engine.cli.setup import preconditions
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite.rewrite import read
@@ -235,7 +235,7 @@ def test_files_of_others_among_the_journals_stay_and_are_no_reason_to_look(cut):
 
     assert "" == cut.start()
     assert theirs.exists()
-    assert not self_repair._has_remains(str(theirs.parent))
+    assert not preconditions._has_remains(str(theirs.parent))
 
 
 def test_start_during_a_replacement_leaves_its_journal_alone(cut):

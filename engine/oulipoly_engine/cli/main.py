@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine import __version__
 from oulipoly_engine.cli.base import commands
-from oulipoly_engine.cli.setup import first_steps, self_repair
+from oulipoly_engine.cli.setup import preconditions
 from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid, translate_system_errors
 from oulipoly_engine.facade import diagnostics, output
 
@@ -93,17 +93,17 @@ def _dispatch(arguments: list[str], pane: Pane | None, find_app_faults: FindAppF
 
 def _run(context: Context, options: Namespace, name: str | None, rest: list[str]) -> int:
     command, rest = (None, rest) if name is None else commands.find((name, *rest))
-    if (failed := self_repair.heal(context, command)) is not None:
+    if (failed := preconditions.heal(context, command)) is not None:
         return failed
     if options.new:
         _refuse_beside_new(options, name)
-        first_steps.require_configuration(context)
+        preconditions.require_configuration(context)
         from oulipoly_engine.cli.runs import repl  # noqa: PLC0415 - 100 ms, only this needs it
 
         return repl.new(context, options.project)
     if options.usage:
         _refuse_beside_usage(options, name)
-        first_steps.require_configuration(context)
+        preconditions.require_configuration(context)
         from oulipoly_engine.cli.quota import usage  # noqa: PLC0415 - 100 ms, only this needs it
 
         return usage.show(context, as_json=options.json)
@@ -116,7 +116,7 @@ def _run(context: Context, options: Namespace, name: str | None, rest: list[str]
             from oulipoly_engine.cli.base import nouns  # noqa: PLC0415 - only help and errors need it
 
             return nouns.run(context.program, command, rest)
-        first_steps.require_configuration(context, command, rest)
+        preconditions.require_configuration(context, command, rest)
         return commands.load(command).run(context, command.name, rest)
     if options.extension:
         raise UsageInvalid("--extension goes with live sessions: `chat --extension PATH`, or before another command")
@@ -124,7 +124,7 @@ def _run(context: Context, options: Namespace, name: str | None, rest: list[str]
         return _resume(context, options)
     if options.at_end:
         raise UsageInvalid("--at-end goes with --resume ID")
-    first_steps.require_configuration(context, arguments=() if options.model is not None else options.words[:1])
+    preconditions.require_configuration(context, arguments=() if options.model is not None else options.words[:1])
     from oulipoly_engine.cli.runs import run  # noqa: PLC0415 - 100 ms and more, not needed by --version and errors
 
     return run.run(context, options)
@@ -156,7 +156,7 @@ def _resume(context: Context, options: Namespace) -> int:
         if getattr(options, key):
             message = f"--{key.replace('_', '-')} does not go with --resume: the session has its instructions already"
             raise UsageInvalid(message)
-    first_steps.require_configuration(context)
+    preconditions.require_configuration(context)
     from oulipoly_engine.cli.base import stdio  # noqa: PLC0415 - only to resume
 
     if options.words or options.file is not None or stdio.is_piped():

@@ -105,7 +105,7 @@ class TerminalView(Widget, can_focus=True):
         self._is_attached = self._is_shown = False
         self._pressed_at: tuple[int, int] | None = None
         self._resizing: Timer | None = None
-        self._said_size: tuple[int, ...] = (0, 0)  # the last one that the host was given
+        self._said_size: tuple[int, int] = (0, 0)  # the last one that the host was given
         self.scrollback = self.above = 0  # rows: kept, and how far up the viewport stands
         self.new_lines = 0  # that came while the viewport stood above the bottom
 
@@ -297,8 +297,8 @@ class TerminalView(Widget, can_focus=True):
     def attach_hidden(self, columns: int, rows: int) -> None:
         """Hear of bells and activity before we are ever shown."""
         self._is_attached = True
-        columns, rows = self._said_size = max(1, columns), max(1, rows)
-        self._send(messages.Attach(columns, rows, "hidden"))
+        self._said_size = (max(1, columns), max(1, rows))
+        self._send(messages.Attach(*self._said_size, "hidden"))
 
     def stand_aside(self, *, on: bool) -> None:
         """Have no say in the size and get no pictures, or have and get them again."""
@@ -323,7 +323,7 @@ class TerminalView(Widget, can_focus=True):
             return
         if not self._is_attached:
             self._is_attached = True
-            self._said_size = tuple(event.size)
+            self._said_size = (event.size.width, event.size.height)
             focus: messages.Focus = "focused" if self.has_focus else "unfocused"
             self._send(messages.Attach(event.size.width, event.size.height, focus))
             return
@@ -535,5 +535,5 @@ class TerminalView(Widget, can_focus=True):
     def _tell_size(self) -> None:
         self._resizing = None
         if self.size.width > 0 and self.size.height > 0:
-            self._said_size = tuple(self.size)
+            self._said_size = (self.size.width, self.size.height)
             self._send(messages.WindowSize(self.size.width, self.size.height))

@@ -7,7 +7,7 @@ from pathlib import Path
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.questions import Questions
-from oulipoly_engine.cli.setup import first_steps
+from oulipoly_engine.cli.setup import preconditions
 from oulipoly_engine.cli.setup.config_layers import problem_document, show_origins, trust
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import Declined, UsageInvalid
@@ -41,7 +41,7 @@ def _check(context: Context, prog: str, arguments: list[str]) -> int:
     as_json = _read_form(prog, "Report every problem of every file. Exits with 2 if one is an error.", arguments)
     problems = context.engine.configuration.check()
     if not problems:
-        first_steps.require_configuration(context)
+        preconditions.require_configuration(context)
     errors = [problem for problem in problems if problem.level is Level.ERROR]
     if as_json:
         output.write_json({"problems": [problem_document(problem) for problem in problems], "errors": len(errors)})

@@ -1,4 +1,4 @@
-"""Before any command: put right what a replacement, or a chat with --no-session, has left that was killed.
+"""Before any command: put right what a killed one has left, and say how to begin where nothing is configured.
 
 Costs one look each into folders that are mostly not there; all else is imported only when something lies in them.
 """
@@ -8,13 +8,19 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.cli.base import commands
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from oulipoly_engine.cli.base.commands import Subcommand
     from oulipoly_engine.cli.base.context import Context
 
+_HELP = {"-h", "--help"}
+
 
 def heal(context: Context, command: Subcommand | None) -> int | None:
-    """Finish or forget what was cut off, and say so on stderr.
+    """Finish or forget what a replacement, or a chat with --no-session, has left that was killed; say so on stderr.
 
     Returns an exit code when that is not possible, told as JSON (contract 2.7): no command works on half a state.
     """
@@ -24,8 +30,8 @@ def heal(context: Context, command: Subcommand | None) -> int | None:
         str(context.paths.unkept_sessions)
     ):
         return None
-    from oulipoly_engine.errors import RunnerError  # noqa: PLC0415
-    from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - this and the next once in a blue moon
+    from oulipoly_engine.errors import RunnerError
+    from oulipoly_engine.facade import diagnostics
 
     try:
         for text in context.engine.recovery.settle_sessions():
@@ -65,3 +71,40 @@ def _list_names(folder: str) -> frozenset[str]:
         return frozenset(name.partition(".")[0] for name in os.listdir(folder))  # noqa: PTH208 - as above
     except OSError:
         return frozenset()
+
+
+def require_configuration(context: Context, command: Subcommand | None = None, arguments: Sequence[str] = ()) -> None:
+    """Raise NotConfigured for a command that needs what is not there.
+
+    command: None: a prompt, or an option's work. arguments: behind the command; without one, an agent's name and words.
+    """
+    paths = context.paths
+    if context.models_dir is not None or os.path.lexists(paths.providers) or _has_models(paths.models):
+        return
+    # ruff: noqa: PLC0415 - with everything but a first start
+    from oulipoly_engine.core.commands.needs import Need
+    from oulipoly_engine.core.commands.table import find
+    from oulipoly_engine.errors import NotConfigured
+
+    needs = (Need.ACCOUNTS,) if command is None else find(command.name).needs
+    if not {Need.ACCOUNTS, Need.RECORDS} & {*needs} or _HELP & set(arguments):
+        return
+    if Need.RECORDS in needs and context.engine.state_file.has_records():
+        return
+
+    name = context.command
+    message = (
+        f"nothing is configured yet in {paths.config}: `{name} account add` adds a login of yours, `{name} demo` shows "
+        "everything with made-up accounts"
+    )
+    near = commands.nearest_to(arguments[0]) if command is None and arguments else None
+    if near:
+        message += f"; or did you mean the command `{near}`?"
+    raise NotConfigured(message)
+
+
+def _has_models(folder: str | os.PathLike[str]) -> bool:
+    try:
+        return any(name.endswith(".toml") for name in os.listdir(folder))  # noqa: PTH208 - ten times as fast
+    except OSError:
+        return False
