@@ -112,6 +112,11 @@ class Paths(Record):
         return self.data / "unkept-sessions"
 
     @property
+    def linked_homes(self) -> Path:
+        """Return the folder of homes that are links to those of accounts, with a file of ours in each."""
+        return self.data / "linked-homes"
+
+    @property
     def artifacts(self) -> Path:
         """Return the artifact store of runs, as far as they are told of no other one."""
         return self.data / "artifacts.db"

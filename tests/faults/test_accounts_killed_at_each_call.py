@@ -101,8 +101,9 @@ class Drill:
         """Kill a command before a call and yield what is wrong with what is told then."""
         self.restore()
         self.kill(command, step)
-        if first == "undo" and not (self._world.data / "configuration-change.json").exists():
-            first = "list"  # nothing is cut off, so an undo would rightly take back the change before
+        begins_undo = UNDO == (FIRST[first] or command)
+        if begins_undo and not (self._world.data / "configuration-change.json").exists():
+            first = "list"  # nothing is cut off: an undo that is done would rightly take back the change before
         wrong = self.find_wrong() if first == "doctor" else []
         begun = self.run(FIRST[first] or command)
         told = begun.stderr.decode()[-300:]

@@ -60,3 +60,11 @@ def test_claude_has_these_tools_alone_and_keeps_no_session(talk, api, cli):
     assert (0, {"Read", "Grep"}) == (ran.exit_code, {*api.calls[-1].tools}), ran
     assert [] == [path for path in talk.world.home.rglob("*.jsonl") if "walrus" in path.read_text()]
     assert [] == json.loads(talk.world.run("session", "list", "--live", "--json").stdout)["sessions"]
+
+
+@pytest.mark.parametrize("cli", ["codex"])
+def test_codex_keeps_no_session(talk, cli):
+    ran = chat(talk, "-p", f"{cli}-one", "--no-session", "the walrus")
+
+    assert 0 == ran.exit_code, ran
+    assert [] == [path for path in talk.world.home.rglob("*.jsonl") if "walrus" in path.read_text()]

@@ -1,7 +1,10 @@
 """The tools of an extension reach every CLI of a pool: the model calls one, and its answer comes back to the model."""
 
 import os
+import re
+import time
 
+import pexpect
 import pytest
 from loopback.extension import CALLS, add_extension
 from loopback.world import World
@@ -18,7 +21,7 @@ def cli_world(request, tmp_path, clis, api):
     return world
 
 
-@pytest.mark.parametrize("cli_world", ["claude", "codex", "opencode"], indirect=True)
+@pytest.mark.parametrize("cli_world", ["claude", "codex", "opencode", "gemini"], indirect=True)
 def test_model_calls_an_extensions_tool_in_a_one_shot(cli_world, api, plan):
     cli, account = cli_world.cli, f"{cli_world.cli}-one"
     cli_world.run("ext", "enable", "weather", "--allow")
@@ -27,6 +30,52 @@ def test_model_calls_an_extensions_tool_in_a_one_shot(cli_world, api, plan):
     ran = cli_world.run("-m", account, stdin=b"What is the weather in Rome?")
 
     assert "sunny in Rome" in ran.answer, ran.stderr
+
+
+@pytest.mark.parametrize("cli_world", ["gemini"], indirect=True)
+def test_gemini_keeps_its_sessions_and_settings_in_the_accounts_home(cli_world, api, plan):
+    folder = cli_world.home / ".gemini-one" / ".gemini"
+    settings = folder / "settings.json"
+    before = settings.read_text()
+    cli_world.run("ext", "enable", "weather", "--allow")
+
+    cli_world.run("-m", "gemini-one", stdin=b"hello")
+    tools = {name for call in api.calls for name in call.tools}
+    bare = cli_world.run_bare_words("gemini-one", "--list-sessions", "--skip-trust")
+
+    assert "mcp_agents_forecast" in tools
+    assert before == settings.read_text()
+    assert 1 == len(cli_world.accounts["gemini-one"].sessions())
+    assert "project (1)" in bare
+    assert not [path for path in folder.rglob("*") if path.is_symlink() or "oulipoly" in path.name]
+    assert not (folder / "extensions").exists()
+
+
+@pytest.mark.parametrize("cli_world", ["gemini"], indirect=True)
+def test_gemini_in_a_terminal_asks_and_calls_an_extensions_tool(cli_world, api, plan):
+    cli_world.run("ext", "enable", "weather", "--allow")
+    providers = cli_world.home / ".config" / "oulipoly-agent-runner" / "providers.toml"
+    text = providers.read_text()
+    providers.write_text(re.sub(r"^(prompt_mode = .*)$", r"\1\ninteractive_args = []", text, flags=re.MULTILINE))
+    api.plans["gemini-one"] = plan(tool=CALLS["gemini"]("forecast", {"city": "Rome"}))
+    command = cli_world.command("repl", "gemini-one")
+    env = cli_world.environment() | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    screen = pexpect.spawn(
+        command[0], command[1:], env=env, cwd=str(cli_world.project), encoding="utf-8", timeout=45, dimensions=(40, 120)
+    )
+    try:
+        screen.expect("Type your message")
+        time.sleep(3)
+        screen.send("the weather please")
+        time.sleep(0.5)
+        screen.send("\r")
+        screen.expect("Allow once|Allow execution")
+        time.sleep(0.5)
+        screen.send("\r")
+        screen.expect("sunny in Rome")
+    finally:
+        screen.close(force=True)
+    assert 1 == len(cli_world.accounts["gemini-one"].sessions())
 
 
 @pytest.mark.parametrize("cli_world", ["claude", "codex"], indirect=True)

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -325,6 +326,15 @@ def test_a_projects_setting_counts_once_it_is_trusted_and_until_that_is_revoked(
     assert "most-headroom\n" == agents("--set", "tie_rule=most-headroom", "config", "get", "tie_rule").out
     monkeypatch.setenv("AGENT_RUNNER_TIE_RULE", "lowest-use")
     assert "$AGENT_RUNNER_TIE_RULE stands above it" in agents("config", "set", "tie_rule", "fewest-calls").err
+
+
+def test_setting_that_is_taken_out_says_that_the_default_holds(paths, capfd):
+    paths.settings.parent.mkdir(parents=True, exist_ok=True)
+    paths.settings.write_text("tool_timeout_seconds = 5\n")
+
+    assert 0 == main(["config", "unset", "tool_timeout_seconds"])
+
+    assert re.fullmatch(r"settings\.tool_timeout_seconds: 5 -> \d+ \(the default\)\n", capfd.readouterr().out)
 
 
 def test_a_projects_file_is_edited_checked_and_gone_once_it_says_nothing(paths, tmp_path, monkeypatch, editor, capfd):

@@ -172,14 +172,19 @@ class World:
         )
         return done.stdout
 
-    def start_bare(self, account: str, *arguments: str) -> subprocess.Popen[bytes]:
+    def run_bare_words(self, account: str, *arguments: str) -> str:
+        """Run an account's CLI with arguments alone, as its user would, and return all that it says."""
+        process = self.start_bare(account, *arguments, output=subprocess.PIPE)
+        return process.communicate(timeout=PATIENCE_S)[0].decode()
+
+    def start_bare(self, account: str, *arguments: str, output: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         """Start an account's CLI as its user would, without us, and leave it running."""
         block = tomllib.loads((self._config / "providers.toml").read_text())[account]
         return subprocess.Popen(
             [block["command"], *arguments],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
             env=self.environment() | block["environment"],
             cwd=self.project,
         )

@@ -110,6 +110,8 @@ def _change(context: Context, options: Namespace) -> int:
         settings.save(setting, options.value, what=f"set {name}")
     setting_now = setting if options.dry_run else settings.find_again(setting)
     new = repr(options.value) if options.dry_run else _describe(setting_now)
+    if not options.dry_run and not options.value and _is_default(context, setting):
+        new = f"{new} (the default)"
     output.write_line(f"{name}: {_describe(setting)} -> {new}{' (not written)' if options.dry_run else ''}")
     if not options.dry_run:
         above = _what_holds_above(context.engine.configuration.find_origin(setting))
@@ -119,6 +121,11 @@ def _change(context: Context, options: Namespace) -> int:
             note_ignored(context, setting.name)
         diagnostics.note(f"Undo: {context.program} account undo")
     return 0
+
+
+def _is_default(context: Context, setting: Setting) -> bool:
+    origin = context.engine.configuration.find_origin(setting)
+    return origin is not None and origin.holds.layer == "built-in"
 
 
 def _describe(setting: Setting | None) -> str:

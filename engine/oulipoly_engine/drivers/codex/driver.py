@@ -29,7 +29,7 @@ from oulipoly_engine.drivers.base import NAME_LIMIT, Capabilities, Driver, Openi
 from oulipoly_engine.drivers.codex import notifications, readings, requests
 from oulipoly_engine.drivers.codex.policy import policy_of
 from oulipoly_engine.drivers.codex.requests import OpenRequest
-from oulipoly_engine.drivers.codex.start import Start
+from oulipoly_engine.drivers.codex.start import UNKEPT, Start
 from oulipoly_engine.drivers.codex.steers import Steers
 from oulipoly_engine.drivers.codex.turn import Turn, TurnKind
 from oulipoly_engine.drivers.json_values import Json
@@ -87,7 +87,7 @@ class CodexDriver(Driver):
     @classmethod
     def words(cls, opening: Opening) -> tuple[str, ...]:
         """Return the words that make codex serve its protocol on stdin and stdout."""
-        return ("app-server", *opening.args)
+        return ("app-server", *(word for word in opening.args if word != UNKEPT))
 
     def begin(self) -> None:
         """Say hello; the rest of the beginning follows codex's answers."""

@@ -20,6 +20,7 @@ from oulipoly_engine.drivers.jsonrpc import Endpoint, Failure, Settle
 
 CLIENT = {"name": "agent-runner", "title": "Agent Runner", "version": "1"}
 _LONGEST_ID = 128  # characters (contract, D.5)
+UNKEPT = "--ephemeral"  # as `codex exec` has it: no transcript is written; `app-server` takes it with the thread
 _OPERATIONS = {"thread/start": "start a session", "thread/resume": "resume the session", "thread/fork": "fork it"}
 
 
@@ -85,6 +86,8 @@ class Start:
         }
         if opening.model:
             params["model"] = opening.model
+        if UNKEPT in opening.args and not opening.resume:
+            params["ephemeral"] = True
         if not opening.resume:
             self._ask("thread/start", params, self._take_thread("thread/start"))
             return

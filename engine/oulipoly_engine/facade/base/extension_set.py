@@ -145,7 +145,7 @@ class ExtensionSet:
         active = self.list_active()
         has_skills = bool(list_skills(active, self.list_skill_folders()))
         servers = make_servers(active, self._paths, inherited_environment(), options, has_skills=has_skills)
-        return HandOver(servers, self._paths.home) if servers else None
+        return HandOver(servers, self._paths.home, self._paths.linked_homes) if servers else None
 
     @property
     def order(self) -> ExtensionOrder:

@@ -13,7 +13,7 @@ from oulipoly_engine.config.edit import mcp_files
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.handover import NOTHING, Handed
-from oulipoly_engine.core.accounts.clis.table import recognise_cli
+from oulipoly_engine.core.accounts.clis.table import AccountCli, recognise_cli
 from oulipoly_engine.core.setup import mcp
 from oulipoly_engine.core.setup.mcp import Server
 from oulipoly_engine.drivers import base as drivers
@@ -30,6 +30,7 @@ class HandOver(Record):
 
     servers: Mapping[str, Server]  # local ones, by the names that they have where nothing of the user's is called so
     home: Path  # what `~` stands for
+    linked_homes: Path  # the folder of homes of links
 
     def give(
         self, account: Account, words: Sequence[str], environment: Mapping[str, str], *, asks_nobody: bool
@@ -45,10 +46,11 @@ class HandOver(Record):
             return NOTHING
         cli = account_cli.cli
         handed = self.give_cli(cli, words, environment)
-        if not asks_nobody or cli.hand_over is None or handed is NOTHING:
-            return handed
-        ours = self._name(OURS, _list_own(cli, self.home, environment))
-        return replace(handed, words=(*handed.words, *cli.hand_over.allow(ours)))
+        if asks_nobody and cli.hand_over is not None and handed is not NOTHING:
+            ours = self._name(OURS, _list_own(cli, self.home, environment))
+            allowed = cli.hand_over.allow(ours), cli.hand_over.allow_in(ours)
+            handed = replace(handed, words=(*handed.words, *allowed[0]), files=(*handed.files, *allowed[1]))
+        return self._link(account_cli, handed, environment) if handed.files else handed
 
     def give_cli(self, cli: Cli, words: Sequence[str], environment: Mapping[str, str]) -> Handed:
         """Return what a start of a CLI gets before which a person sits."""
@@ -72,6 +74,12 @@ class HandOver(Record):
             return replace(opening, servers=self._list_servers(environment)), dict(environment)
         handed = NOTHING if cli is None else self.give_cli(cli, opening.args, environment)
         return replace(opening, args=(*opening.args, *handed.words)), {**environment, **handed.environment}
+
+    def _link(self, account_cli: AccountCli, handed: Handed, environment: Mapping[str, str]) -> Handed:
+        """Return what leads a CLI to a home of links that has files of ours; a home that cannot be made is none."""
+        from oulipoly_engine.service.extensions import linked_home  # noqa: PLC0415 - of one CLI
+
+        return linked_home.hand_over(self.linked_homes, account_cli, handed, environment)
 
     def _list_servers(self, env: Mapping[str, str]) -> tuple[drivers.Server, ...]:
         return tuple(

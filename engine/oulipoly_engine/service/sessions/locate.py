@@ -162,6 +162,8 @@ class Locator(Record):
     def _run(
         self, line: str, session: ResolvedSession, more: Mapping[str, str]
     ) -> tuple[int | None, bytes, str | None]:
+        if not session.session_id:
+            return None, b"", "was not asked: the session failed before its CLI named it, so it has no transcript"
         if not is_session_id(session.session_id):  # of a state file from before ids were checked
             return None, b"", f"was not asked: {describe_bad_id(session.session_id)}"
         call = place_call(line, self.home)

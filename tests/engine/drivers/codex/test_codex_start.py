@@ -35,6 +35,15 @@ def test_the_users_arguments_stand_behind_the_word():
     assert ("app-server", "-c", "model=x") == CodexDriver.words(opening)
 
 
+@pytest.mark.parametrize("words", [(), ("--ephemeral",)])
+def test_thread_that_is_not_to_be_kept_is_ephemeral(begin, words):
+    opening = replace(OPENING, args=words)
+    peer = begin(opening)
+
+    assert ("app-server",) == CodexDriver.words(opening)
+    assert bool(words) == peer.last_sent("thread/start").get("ephemeral", False)
+
+
 def test_initialized_follows_once_and_only_then_anything_else(peer):
     peer.begin()
     assert ["initialize"] == peer.methods()

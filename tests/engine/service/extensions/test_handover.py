@@ -1,6 +1,9 @@
 """What each CLI gets of the extensions' MCP servers when it is started, and when it gets nothing."""
 
 import json
+import os
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +20,7 @@ def given(tmp_path):
     """Return what an account's CLI gets of one server, `agents`."""
 
     def given(command, words=(), env=None, *, asks_nobody=False):
-        return HandOver({"agents": SERVER}, tmp_path).give(
+        return HandOver({"agents": SERVER}, tmp_path, tmp_path / "linked").give(
             Account("a", command=command), words, env or {}, asks_nobody=asks_nobody
         )
 
@@ -35,8 +38,6 @@ def test_claude_gets_servers_behind_an_option(given):
 
 
 def test_codex_gets_each_server_as_a_key(given):
-    import tomllib  # noqa: PLC0415 - of this test alone
-
     option, assignment = given("codex").words
 
     key, _, value = assignment.partition("=")
@@ -64,7 +65,9 @@ def test_opencode_gets_servers_beside_what_its_variable_says_already(given):
         ("codex", ("exec", "-c", "mcp_servers={}"), {}),
         ("codex", ("exec", "--config=mcp_servers={}"), {}),
         ("opencode", ("run",), {"OPENCODE_CONFIG_CONTENT": "{// a comment\n}"}),
-        ("gemini", ("-p",), {}),
+        ("gemini", ("-p", "--extensions=mine"), {}),
+        ("gemini", ("--sandbox",), {}),
+        ("gemini", (), {"GEMINI_SANDBOX": "docker"}),
         ("/opt/our-wrapper", (), {}),
     ],
 )
@@ -97,7 +100,9 @@ def test_tools_are_approved_only_where_nobody_could_be_asked(given):
 
 
 def test_agents_of_the_client_protocol_get_servers_in_their_session(tmp_path):
-    opening, env = HandOver({"agents": SERVER}, tmp_path).give_session(Opening("/w", "n"), None, "acp", {"RUN": "7"})
+    opening, env = HandOver({"agents": SERVER}, tmp_path, tmp_path).give_session(
+        Opening("/w", "n"), None, "acp", {"RUN": "7"}
+    )
 
     (server,) = opening.servers
     assert ("agents", SERVER.command, {"HOME": "/home/ann", "RUN": "7"}) == (
@@ -106,3 +111,91 @@ def test_agents_of_the_client_protocol_get_servers_in_their_session(tmp_path):
         server.environment,
     )
     assert {"RUN": "7"} == env
+
+
+@pytest.fixture
+def gemini(given, tmp_path):
+    """Start gemini with what it gets, and return its folder of links; the account's own is `.gemini`."""
+    folder = tmp_path / ".gemini"
+    (folder / "extensions" / "mine").mkdir(parents=True)
+    (folder / "settings.json").write_text("{}")
+
+    def start(**options):
+        return Path(given("gemini", **options).environment["GEMINI_CLI_HOME"]) / ".gemini"
+
+    return start
+
+
+def test_gemini_finds_our_extension_among_links_to_the_accounts_home(gemini, tmp_path):
+    linked = gemini()
+
+    ours = json.loads((linked / "extensions/oulipoly-agent-runner/gemini-extension.json").read_text())
+    assert "/usr/bin/agents" == ours["mcpServers"]["agents"]["command"]
+    assert tmp_path / ".gemini/settings.json" == (linked / "settings.json").readlink()
+    assert (linked / "extensions" / "mine").is_dir()
+    assert not (linked / "policies").exists()
+    assert {"extensions", "history", "settings.json", "tmp"} == {each.name for each in (tmp_path / ".gemini").iterdir()}
+
+
+def test_gemini_that_nobody_sits_before_needs_no_approval_of_ours_alone(gemini):
+    rule = tomllib.loads((gemini(asks_nobody=True) / "policies/oulipoly-agent-runner.toml").read_text())["rule"]
+
+    assert [("agents", "allow")] == [(each["mcpName"], each["decision"]) for each in rule]
+
+
+def test_login_of_gemini_goes_through_a_link_into_the_accounts_home(gemini, tmp_path):
+    (gemini() / "oauth_creds.json").write_text("a token")
+
+    assert "a token" == (tmp_path / ".gemini/oauth_creds.json").read_text()
+
+
+def test_what_gemini_put_in_place_of_a_link_goes_home_at_the_next_start(gemini, tmp_path):
+    folder, linked = tmp_path / ".gemini", gemini()
+    (folder / "projects.json").write_text("old")
+    os.utime(folder / "projects.json", (1, 1))
+    (linked / "projects.json").write_text("new")
+    (linked / "extensions" / "fresh").mkdir()
+    (linked / "projects.json.1.tmp").write_text("half")
+
+    gemini()
+
+    assert ("new", True) == ((folder / "projects.json").read_text(), (linked / "projects.json").is_symlink())
+    assert (folder / "extensions" / "fresh").is_dir()
+    assert (linked / "extensions" / "fresh").is_symlink()
+    assert not (folder / "projects.json.1.tmp").exists()
+
+
+def test_newer_file_of_the_accounts_home_stays(gemini, tmp_path):
+    folder, linked = tmp_path / ".gemini", gemini()
+    (linked / "projects.json").write_text("ours")
+    os.utime(linked / "projects.json", (1, 1))
+    (folder / "projects.json").write_text("the user's")
+
+    gemini()
+
+    assert "the user's" == (linked / "projects.json").read_text()
+
+
+@pytest.mark.parametrize("settings", ['{"tools": {"sandbox": true}}', "{"])
+def test_gemini_in_a_container_or_with_broken_settings_stays_in_its_home(given, gemini, tmp_path, settings):
+    (tmp_path / ".gemini/settings.json").write_text(settings)
+
+    assert {} == dict(given("gemini").environment)
+
+
+def test_gemini_inside_of_gemini_stays_in_the_home_of_links(given, gemini, tmp_path):
+    home = str(gemini().parent)
+
+    assert {} == dict(given("gemini", env={"GEMINI_CLI_HOME": home}).environment)
+    assert 1 == len(list((tmp_path / "linked").iterdir()))
+
+
+def test_gemini_passes_a_python_path_that_it_would_refuse_by_env(given, tmp_path):
+    server = Server("local", ("/usr/bin/agents",), {"PYTHONPATH": "/src"})
+    handed = HandOver({"agents": server}, tmp_path, tmp_path / "linked").give(
+        Account("a", command="gemini"), (), {}, asks_nobody=False
+    )
+
+    (file,) = Path(handed.environment["GEMINI_CLI_HOME"]).rglob("gemini-extension.json")
+    entry = json.loads(file.read_text())["mcpServers"]["agents"]
+    assert ("env", ["PYTHONPATH=/src", "/usr/bin/agents"]) == (entry["command"], entry["args"])

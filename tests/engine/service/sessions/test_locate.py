@@ -53,6 +53,11 @@ def problem(locator):
     return caught.value.message
 
 
+def test_session_that_its_cli_never_named_says_that_it_has_no_transcript(place):
+    with pytest.raises(StorageUnsupported, match="failed before its CLI named it"):
+        place.locator().locate(replace(FOUND, session_id=""))
+
+
 def test_location_has_eight_keys_in_order(place):
     expected = {
         "session_id": SESSION,

@@ -158,6 +158,7 @@ CODEX = Cli(
             level: ("-c", f'model_reasoning_effort="{effort}"')
             for level, effort in (("minimal", "low"), ("standard", "medium"), ("thorough", "high"))
         },
+        unkept=("--ephemeral",),  # for the driver, which says so when it begins a thread
         system_prompt=lambda text: ("-c", f"developer_instructions={json.dumps(text, ensure_ascii=False)}"),
     ),
     skills=Location(".codex/skills", "CODEX_HOME", "skills"),

@@ -22,8 +22,10 @@ from oulipoly_engine.core.accounts.clis.cli import (
 )
 from oulipoly_engine.core.accounts.clis.documents import object_in, read_object, text_of
 from oulipoly_engine.core.accounts.clis.extensions import Location, McpForm, McpServers
+from oulipoly_engine.core.accounts.clis.handover import HandOver, LinkedHome, OwnFile, has_word, in_file
 
 _KEY = "GEMINI_API_KEY"
+_EXTENSION = "oulipoly-agent-runner"  # ours among its extensions
 _BY_KEY = "gemini-api-key"
 _SETTINGS_FILE = Location(".gemini/settings.json", "GEMINI_CLI_HOME", ".gemini/settings.json")
 # It does not start at all where an entry has a key that it does not know.
@@ -56,6 +58,13 @@ _SETTINGS = PrivateFile(
 )
 
 
+def _allow_server(server: str) -> tuple[OwnFile, ...]:
+    """Return a policy beside the user's; its options in place of one would have the user's policies not count."""
+    # The least of priorities, so that a rule of the user's own decides.
+    rule = f'[[rule]]\ntoolName = "*"\nmcpName = "{server}"\ndecision = "allow"\npriority = 0\n'
+    return (OwnFile(f"policies/{_EXTENSION}.toml", rule),)
+
+
 def _key_files(_home: str, key: Key) -> tuple[PrivateFile, ...]:
     return PrivateFile(".gemini/.env", f"{_KEY}={key.text}\n"), _SETTINGS
 
@@ -82,4 +91,23 @@ GEMINI = Cli(
     ),
     skills=Location(".gemini/skills", "GEMINI_CLI_HOME", ".gemini/skills"),
     mcp=(McpServers((_SETTINGS_FILE,), "mcpServers", _MCP),),
+    # It replaces its list of projects by renaming, and works without: each folder of chats says whose it is.
+    hand_over=HandOver(
+        in_file(
+            f"extensions/{_EXTENSION}/gemini-extension.json",
+            "mcpServers",
+            {"name": _EXTENSION, "version": "1.0.0"},
+            unless="GEMINI_SANDBOX",
+            refused=("PYTHONPATH",),
+        ),
+        leaves_alone=has_word("-e", "--extensions", "--allowed-mcp-server-names", "-s", "--sandbox"),
+        allow_in=_allow_server,
+        home=LinkedHome(
+            folders=("tmp", "history"),
+            files=("settings.json", "oauth_creds.json", "google_accounts.json", "installation_id", "state.json"),
+            beside=(".agents", ".env"),
+            variables={"GEMINI_CLI_TRUSTED_FOLDERS_PATH": "trustedFolders.json"},
+            unless=(("tools", "sandbox"), ("sandbox",)),
+        ),
+    ),
 )

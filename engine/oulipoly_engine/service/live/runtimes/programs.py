@@ -9,8 +9,8 @@ from pathlib import Path
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.live.runtimes import Runtime, proxy_environment
 from oulipoly_engine.core.live.wires.table import WIRES
+from oulipoly_engine.service import shadow_home
 from oulipoly_engine.service.accounts.environment import read_environment
-from oulipoly_engine.service.live.runtimes import shadow_home
 
 
 def find_program(runtime: Runtime, environ: Mapping[str, str]) -> str | None:

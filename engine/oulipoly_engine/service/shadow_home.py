@@ -54,4 +54,8 @@ def _link(place: Path, target: Path) -> None:
     elif os.path.lexists(place):
         raise ShadowHomeRefused(f"{place} is there and no link to {target}: move it away, or put what is in it there")
     else:
-        place.symlink_to(target)
+        try:
+            place.symlink_to(target)
+        except FileExistsError:  # another process was faster
+            if not place.is_symlink() or place.readlink() != target:
+                raise

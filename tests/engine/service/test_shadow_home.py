@@ -4,7 +4,7 @@ import pytest
 
 from oulipoly_engine.core.live.wires.table import WIRES
 from oulipoly_engine.errors import ShadowHomeRefused
-from oulipoly_engine.service.live.runtimes.shadow_home import prepare
+from oulipoly_engine.service.shadow_home import prepare
 
 _CODEX, _CLAUDE = WIRES["codex"].shadow, WIRES["claude"].shadow
 
