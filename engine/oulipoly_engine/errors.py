@@ -88,6 +88,22 @@ class AgentFailed(RequestRefused, slug="agent-failed"):
     """An agent could not be started; the message says why."""
 
 
+class LinkMissing(RequestRefused, slug="link-missing"):
+    """An agent may not prompt another one, or too many prompts wait for one another."""
+
+
+class NoteNotFound(RequestRefused, slug="note-not-found"):
+    """An agent has no note of that key."""
+
+
+class TokenInvalid(RequestRefused, slug="token-invalid"):
+    """A token of an agent is not ours, has expired, or its agent is gone."""
+
+
+class TokenRevoked(RequestRefused, slug="token-revoked"):
+    """A token of an agent was revoked."""
+
+
 class ToolUnknown(RequestRefused, slug="tool-not-declared"):
     """An agent's image does not declare that tool."""
 

@@ -142,6 +142,11 @@ class Paths(Record):
         return self.data / "registry"
 
     @property
+    def token_secret(self) -> Path:
+        """Return the file of the secret that signs the tokens of agents; the user alone reads it."""
+        return self.data / "agent-tokens.key"
+
+    @property
     def signing_key(self) -> Path:
         """Return the file of the key that images are signed with."""
         return self.data / "signing-key.pem"

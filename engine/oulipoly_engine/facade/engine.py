@@ -16,6 +16,7 @@ from oulipoly_engine.facade.base.home import Home, Surroundings, made_once
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.setup import AccountSetup
+    from oulipoly_engine.facade.agents.together import Together
     from oulipoly_engine.facade.agents.work import AgentWork
     from oulipoly_engine.facade.artifacts import Artifacts
     from oulipoly_engine.facade.checks import Checks
@@ -119,6 +120,13 @@ class Engine:
         from oulipoly_engine.facade.setup.sync import SetupSync
 
         return SetupSync(self._home)
+
+    @made_once
+    def together(self) -> Together:
+        """Return links, notes and tokens of running agents."""
+        from oulipoly_engine.facade.agents.together import Together
+
+        return Together(self._home)
 
     @made_once
     def agents(self) -> AgentWork:

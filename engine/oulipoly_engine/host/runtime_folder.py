@@ -26,7 +26,7 @@ from oulipoly_engine.regular_files import read_regular
 
 Listener = socket.socket  # for the class whose own member has the same name
 _TRIES = 100
-_OURS = re.compile(r"([0-9a-f]{6,12})\.(?:sock|sock\.new|json|json\.new|lock)")
+_OURS = re.compile(r"([0-9a-f]{6,12})\.(?:sock|sock\.new|json|json\.new|tools|lock)")
 
 
 class RuntimeFolderUnsafe(RunnerError):
@@ -158,7 +158,12 @@ class HostFiles(Record, frozen=False):
 
     def remove(self) -> None:
         """Take the files away, the lock last; with the last host's, a folder that only stands in for another."""
-        for path in (self.socket, self.folder / f"{self.id}.sock.new", self.description, self.lock):
+        for path in (
+            self.socket,
+            *(self.folder / f"{self.id}.{kind}" for kind in ("sock.new", "tools")),
+            self.description,
+            self.lock,
+        ):
             with contextlib.suppress(OSError):
                 path.unlink()
         _drop_if_empty(self.folder)

@@ -27,13 +27,14 @@ def spawn(
     words: tuple[str, ...] = (),
     *,
     stdin: int = PIPE,
+    stdout: int = PIPE,
     stderr: int = PIPE,
     keeps: tuple[int, ...] = (),
     pipe_bytes: int = -1,
 ) -> subprocess.Popen[bytes]:
-    """Start a command and return it with a pipe at its stdout.
+    """Start a command and return it.
 
-    words: what starts it, if not its own words (in its box already); stdin, stderr: a descriptor, PIPE or DEVNULL.
+    words: what starts it, if not its own words (in its box already); the streams: a descriptor, PIPE or DEVNULL.
     keeps: descriptors that it holds under the same numbers; pipe_bytes: how much a pipe takes, -1 the system's default.
     A sealed box ends with the thread that starts it. Raises SpawnFailed, also where its box cannot be had here.
     """
@@ -44,7 +45,7 @@ def spawn(
             argv,
             bufsize=0,
             stdin=stdin,
-            stdout=PIPE,
+            stdout=stdout,
             stderr=stderr,
             cwd=command.cwd,
             env=dict(command.env),

@@ -28,6 +28,7 @@ _GIVEN = {
     "source_json": '{"kind": "file"}',
     "preimage_sha256": "a",
     "moment": "after",
+    "issuer": "agent",
 }
 _STATES = {"live_sessions": "active", "live_turns": "completed", "live_requests": "answered", "live_queue": "queued"}
 _STATES |= {"worktrees": "ready", "worktree_operations": "begun", "agents": "ready", "agent_jobs": "done"}

@@ -8,7 +8,7 @@ from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import output
-from oulipoly_engine.facade.base.own_process import interruptible
+from oulipoly_engine.facade.base.own_process import inherited_environment, interruptible
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -21,6 +21,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument(
         "server", nargs="?", metavar="SERVER", help="an MCP server of an extension, to run that instead"
     )
+    parser.add_argument("--agent", action="store_true", help="offer what an agent's token in RUNNER_AGENT_TOKEN gives")
     options = parser.parse(arguments)
     serving = context.engine.serving
     if options.server is not None:
@@ -30,5 +31,9 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     write = output.take_stdout()
     with interruptible() as guard:
         guard.arm()  # a CLI ends us in the middle of a call: that is no failure of the extension
-        serving.serve(lambda size: os.read(0, size), write)
+        if options.agent:
+            token = inherited_environment().get("RUNNER_AGENT_TOKEN", "")
+            serving.serve_agent(lambda size: os.read(0, size), write, token)
+        else:
+            serving.serve(lambda size: os.read(0, size), write)
     return 0

@@ -69,6 +69,7 @@ class Overrides(Record):
     tools: Mapping[str, str] = {}  # the program of a declared tool, as an absolute path
     mounts: tuple[Mount, ...] = ()
     profile: str = ""
+    capabilities: tuple[str, ...] = ()  # besides those of the image, as labels
 
 
 class AgentPlan(Record):

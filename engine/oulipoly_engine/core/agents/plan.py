@@ -13,7 +13,7 @@ from oulipoly_engine.core.agents.agents import (
     PlannedTool,
     PlannedVariable,
 )
-from oulipoly_engine.core.images import names
+from oulipoly_engine.core.agents.capabilities import keep_known
 from oulipoly_engine.core.images.agentfile import (
     Agentfile,
     Config,
@@ -25,8 +25,6 @@ from oulipoly_engine.core.images.agentfile import (
 )
 from oulipoly_engine.core.images.refusals import AgentfileInvalid
 from oulipoly_engine.errors import UsageInvalid
-
-CAPABILITIES: frozenset[str] = frozenset()  # that this program offers an agent; an image that asks for others gets none
 
 
 def make_plan(
@@ -63,7 +61,7 @@ def make_plan(
             for each in agent.bins
         ),
         files=tuple(PlannedFile(each.name, digests[f"add {each.name}"], each.description) for each in agent.adds),
-        capabilities=tuple(name for name in map(names.as_label, agent.capabilities) if name in CAPABILITIES),
+        capabilities=keep_known((*agent.capabilities, *overrides.capabilities)),
         mounts=overrides.mounts,
         profile=overrides.profile,
         source_text=source,

@@ -53,6 +53,7 @@ class AgentView(Record):
     variables: tuple[tuple[str, str], ...] = ()  # name and description, no values
     capabilities: tuple[str, ...] = ()
     mounts: tuple[Mount, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()  # key and text of those that are part of the context
 
 
 def agent_text(view: AgentView) -> str:
@@ -69,6 +70,8 @@ def agent_text(view: AgentView) -> str:
     writable = [view.workspace, *(f"{view.root}/{name}" for name in ("tmp", "home", "var/lib"))]
     writable += [_place(view, mount) for mount in view.mounts if not mount.is_read_only]
     lines += _section("Where you may write", [(f"`{path}`", "") for path in writable])
+    for key, text in view.notes:
+        lines += ["", f"## Your note `{plain(key)}`", "", text.strip()]
     return _join(lines)
 
 

@@ -8,6 +8,7 @@ from oulipoly_engine.core.commands.needs import Need
 _RUN = Argument("run", choices="runs")
 _JOB = Argument("job")
 _AGENT = Argument("agent name")  # of a running one
+_OTHER = Argument("other agent")
 
 COMMANDS = (
     writes("prompt", "send prompt", "send one prompt to a model", (MODEL, TEXT), ("ask", "one-shot", "run")),
@@ -69,6 +70,11 @@ COMMANDS = (
     writes("agent exec", "run tool", "run a tool that an agent declares", (_AGENT, Argument("tool"), TEXT)),
     writes("agent prompt", "ask agent", "send a prompt to an agent and print the answer", (_AGENT, TEXT)),
     writes("agent chat", "talk to agent", "talk to an agent line by line", (_AGENT,)),
+    writes("agent link", "link agents", "let an agent prompt another one", (_AGENT, _OTHER)),
+    destroys("agent unlink", "unlink agents", "let an agent prompt another one no more", (_AGENT, _OTHER)),
+    reads("agent links", "agent links", "list which agents may prompt which"),
+    writes("agent notes", "agent notes", "list, read, set, delete, pin the notes that an agent keeps", (_AGENT,)),
+    writes("agent token", "agent tokens", "make, list, revoke tokens that give what an agent may do", (_AGENT,)),
     writes("job run", "run job", "run a tool of an agent in the background", (_AGENT, Argument("tool"), TEXT)),
     reads("job ls", "jobs", "list the jobs of agents, the newest first"),
     reads("job inspect", "inspect job", "show all that is known of a job", (_JOB,)),

@@ -8,6 +8,7 @@
 | project   | the folder     | its settings, by a digest  | the permission of `config trust`             |
 | extension | its name       | one right, by a digest     | the same, for its files as they are          |
 | publisher | an image's name | its key, by a digest       | the signature that was pinned at its first use |
+| prompt    | an agent       | to prompt another agent    | the permission of `agent link`, by their ids |
 | approval  | the session    | what its CLI asks no more  | the answer "for the session" of a request    |
 | profile   | the session    | what it may do unasked     | the options that the session is opened with  |
 
@@ -31,7 +32,7 @@ from oulipoly_engine.core.worktrees.setup_file import NAME
 from oulipoly_engine.paths import PROJECT_FOLDER
 from oulipoly_engine.records import Record
 
-Kind = Literal["device", "link", "commands", "project", "extension", "publisher", "approval", "profile"]
+Kind = Literal["device", "link", "commands", "project", "extension", "publisher", "prompt", "approval", "profile"]
 REVOKING: Mapping[Kind, str] = {
     "device": "shuts it out at once; it has to be paired anew",
     "link": "makes it worthless at once",
@@ -39,11 +40,14 @@ REVOKING: Mapping[Kind, str] = {
     "project": "its settings count no more, until they are trusted again",
     "extension": "counts at its next call; `ext enable` asks for it again",
     "publisher": "the next image of that name that is signed pins its signer anew",
+    "prompt": "counts at its next prompt; what is asked already is answered",
     "approval": "ends the session's process; the next one asks again",
     "profile": "ends the session's process; the next one asks first",
 }
 PUBLISHER_PREFIX = "publisher:"  # of a subject: then an image's name without its tag
 PUBLISHER_RIGHT = "sign"
+AGENT_PREFIX = "agent:"  # of a subject: then a running agent's id; the digest is the id of the one that it may prompt
+PROMPT_RIGHT = "prompt"
 _ID_DIGITS = 12
 
 
@@ -89,6 +93,12 @@ def grant_by_digest(folder: str, digest: str, allowed_at: datetime, right: str =
         return Grant(grant_id, "project", project, f"have what its {PROJECT_FOLDER} sets count", allowed_at, digest)
     repository = folder.removesuffix("/.git")
     return Grant(grant_id, "commands", repository, f"run the commands of its {NAME}", allowed_at, digest)
+
+
+def grant_of_link(source: tuple[str, str], target: tuple[str, str], allowed_at: datetime) -> Grant:
+    """Return what an agent may have another one do. source, target: the id and the name of each."""
+    grant_id = hashlib.sha256(f"{AGENT_PREFIX}{source[0]}\0{target[0]}".encode()).hexdigest()[:_ID_DIGITS]
+    return Grant(grant_id, "prompt", source[1], f"prompt the agent {target[1]}", allowed_at)
 
 
 def grant_of_approval(request: LiveRequest) -> Grant:

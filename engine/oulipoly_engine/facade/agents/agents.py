@@ -17,6 +17,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.agents import names
 from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent, AgentPlan, Change, Job, Overrides
+from oulipoly_engine.core.agents.capabilities import Note
 from oulipoly_engine.core.agents.plan import make_plan
 from oulipoly_engine.core.agents.states import RUNNING, Reason
 from oulipoly_engine.core.agents.texts import AgentView
@@ -52,10 +53,11 @@ from oulipoly_engine.service.agents import tools
 from oulipoly_engine.service.agents.log import write_log
 from oulipoly_engine.service.agents.start import check_isolation, cli_bin_dirs, cli_start, find_cli, tool_start, try_cli
 from oulipoly_engine.service.agents.supervisor import SupervisorOrder, choose_address, start_supervisor
+from oulipoly_engine.service.agents.tokens import ensure_agent_token
 from oulipoly_engine.service.agents.tree import agent_prompt, remove_tree, view_agent, write_tree
 from oulipoly_engine.service.isolation import measure_box
 from oulipoly_engine.service.live import hosts
-from oulipoly_engine.store.agents import agents, jobs
+from oulipoly_engine.store.agents import agents, jobs, together
 from oulipoly_engine.store.base.db import Store
 
 _DEFAULT_LEVELS = (Level.GUARDED, Level.NONE)  # the best first that a CLI of the user's accounts works in
@@ -287,7 +289,8 @@ class Agents(Part):
             agents.change_isolation(store, agent.agent_id, agent.isolation)
         check_isolation(agent.isolation)
         self._write_tree(agent)
-        check_system_prompt(agent_prompt(root, agent, self._bin_dirs(agent)))
+        check_system_prompt(agent_prompt(root, agent, self._bin_dirs(agent), self._pinned(agent)))
+        ensure_agent_token(store, agent, self._home.now())
         make_folder(self._home.paths.agent_logs)
         for name in tool_start(root, agent).skipped:
             self._write_log(agent, f"the variable {name} is reserved and was left out")
@@ -401,7 +404,7 @@ class Agents(Part):
 
     def _write_tree(self, agent: Agent) -> None:
         root = self.root(agent)
-        write_tree(root, agent, self._bin_dirs(agent))
+        write_tree(root, agent, self._bin_dirs(agent), self._pinned(agent))
         try:
             place_files(self._home, agent, root / "etc/data")
             missing = place_tools(self._home, agent, root / "usr/bin")
@@ -409,6 +412,11 @@ class Agents(Part):
             raise SystemRefused(f"the agent's files cannot be written: {error.strerror or error}") from error
         for sentence in missing:
             self._write_log(agent, sentence)
+
+    def _pinned(self, agent: Agent) -> tuple[Note, ...]:
+        """Return the notes that are part of an agent's context."""
+        with self._home.lend_store_to_read() as store:
+            return tuple(note for note in together.list_notes(store, agent.agent_id) if note.is_pinned)
 
     def _bin_dirs(self, agent: Agent) -> tuple[str, ...]:
         return cli_bin_dirs(self.root(agent), "")
@@ -448,6 +456,7 @@ class Agents(Part):
                 raise RequestRefused(f"the process of its session {session_id} does not end: try it again")
 
     def _finish_removal(self, store: Store, agent: Agent) -> Agent:
+        together.forget(store, agent.agent_id, self._home.now())  # first: what it may do ends at once
         self._end_work(store, agent)
         remove_tree(self.root(agent))
         self.log(agent).unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from typing import Any
 from oulipoly_engine.core.agents.agents import JOB_OPEN, OWN_RUNTIME, Agent, Job
 from oulipoly_engine.core.agents.tools import check_tool
 from oulipoly_engine.core.live import orders
-from oulipoly_engine.core.live.launch.cli_options import CliOptions, find_refusal
+from oulipoly_engine.core.live.launch.cli_options import CliOptions, check_system_prompt, find_refusal
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.runs.markers import ParentRef
@@ -38,18 +38,25 @@ class AgentWork(Agents):
 
     # Prompts ---------------------------------------------------------------------------------------------------------
     def begin_session(
-        self, identity: str, *, has_tools: bool = True, title: str = "", parent: ParentRef | None = None
+        self,
+        identity: str,
+        *,
+        has_tools: bool = True,
+        title: str = "",
+        parent: ParentRef | None = None,
+        prompted_by: str = "",
     ) -> LiveSession:
         """Begin a live session of an agent on the best account that serves it.
 
         It has the agent's texts behind its CLI's system prompt, works in the agent's workspace, in its environment and
-        in its isolation. has_tools: False: its CLI gets none, where it can be held to that. Raises RunnerError.
+        in its isolation. has_tools: False: its CLI gets none, where it can be held to that. prompted_by: the session
+        of another agent that waits for it. Raises RunnerError.
         """
         agent = self._require_running(identity)
         session_id = str(uuid.uuid4())
         now = self._home.now()
         with self._home.lend_store() as store:
-            agents.add_session(store, agent.agent_id, session_id, now)
+            agents.add_session(store, agent.agent_id, session_id, now, prompted_by)
         try:
             wish = self._wish(agent, has_tools=has_tools)
             begun = LiveSessions(self._home).begin(
@@ -96,7 +103,7 @@ class AgentWork(Agents):
     def _wish(self, agent: Agent, *, has_tools: bool) -> Mapping[str, Any]:
         """Return where a session of an agent begins, and what is asked of its CLI."""
         root = self.root(agent)
-        text = agent_prompt(root, agent, cli_bin_dirs(root, ""))
+        text = check_system_prompt(agent_prompt(root, agent, cli_bin_dirs(root, ""), self._pinned(agent)))
         has_tools = has_tools or not self._can_forbid_tools(agent)
         asks = CliOptions(system_prompt=text, tools=None if has_tools else ())
         model = agent.plan.model

@@ -18,6 +18,7 @@ from oulipoly_engine.core.text.lines import LineSplitter, Oversized
 from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.drivers.mcp_server import LONGEST_LINE, McpServer, ServedTool, ToolResult
 from oulipoly_engine.errors import ExtensionNotFound, Interrupted, RunnerError
+from oulipoly_engine.facade.agents.tools import AgentTools
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.command import inherited_environment, replace_process
 from oulipoly_engine.process.spawn import boxed_words
@@ -59,6 +60,32 @@ class Serving:
         for line in _lines(read):
             write(server.receive(line))
         self._home.extensions.close()
+
+    def serve_agent(self, read: Callable[[int], bytes], write: Callable[[bytes], object], token: str = "") -> None:
+        """Offer what a token of an agent gives to one client until it leaves.
+
+        token: empty: the client's first line is it. One that does not hold gives no tools.
+        """
+        lines = _lines(read)
+        token = token or next(lines, b"").decode("utf-8", "replace").strip()
+        tools = AgentTools(self._home)
+        try:
+            offered = tools.list_tools(token)
+        except RunnerError as error:  # as above
+            self._home.note(f"Error: nothing can be offered: {error.message}")
+            offered = ()
+
+        def call(name: str, arguments: Mapping[str, Any]) -> ToolResult:
+            try:
+                return ToolResult(tools.call_tool(token, name, arguments))
+            except Interrupted:
+                raise
+            except RunnerError as error:
+                return ToolResult(redact_strictly(error.message), is_error=True)
+
+        server = McpServer(OURS, [ServedTool(each.name, each.description, each.parameters) for each in offered], call)
+        for line in lines:
+            write(server.receive(line))
 
     def _call(self, offered: OfferedTool, arguments: Mapping[str, Any]) -> ToolResult:
         try:  # wrong arguments are the model's fault, and no failure of the extension

@@ -19,6 +19,7 @@ from oulipoly_engine.facade.base.own_process import require_person
 from oulipoly_engine.host.link import HostGone
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live import hosts
+from oulipoly_engine.store.agents import agents
 from oulipoly_engine.store.grants import grants as book
 from oulipoly_engine.store.live import live_requests, live_sessions
 
@@ -58,7 +59,14 @@ class Grants:
             by_digest = book.list_all(store)
             approved = live_requests.approved_for_session(store, started)
             sessions = live_sessions.list_acting_unasked(store)
+            names = {agent.agent_id: agent.name for agent in agents.list_agents(store)}
         for subject, digest, right, allowed_at in by_digest:
+            if subject.startswith(grants.AGENT_PREFIX):
+                source_id = subject.removeprefix(grants.AGENT_PREFIX)
+                source = (source_id, names.get(source_id, source_id))
+                link = grants.grant_of_link(source, (digest, names.get(digest, digest)), allowed_at)
+                yield link, partial(self._withdraw, subject, digest, right)
+                continue
             withdraw = partial(self._withdraw, subject, digest, right)
             yield grants.grant_by_digest(subject, digest, allowed_at, right), withdraw
         for request in approved:
@@ -71,6 +79,8 @@ class Grants:
     def _withdraw(self, subject: str, digest: str, right: str) -> None:
         if subject.startswith(grants.PUBLISHER_PREFIX):  # without it, anybody's signature is the first
             require_person("forget whose signature an image needs")
+        if subject.startswith(grants.AGENT_PREFIX):
+            require_person("change which agents may prompt which")
         with self._home.lend_store() as store:
             book.withdraw(store, subject, digest, right)
 

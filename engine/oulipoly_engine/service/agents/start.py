@@ -37,14 +37,25 @@ class AgentStart(Record):
     skipped: tuple[str, ...] = ()  # variables of the image or the user that are not theirs to set
 
 
-def start_for_session(folder: Path, agent: Agent, runtime: Runtime) -> AgentStart:
+class Callback(Record):
+    """Where an agent reaches what its capabilities give."""
+
+    url: str = ""  # empty: nowhere
+    token: str = ""
+
+
+NOWHERE = Callback()
+
+
+def start_for_session(folder: Path, agent: Agent, runtime: Runtime, callback: Callback = NOWHERE) -> AgentStart:
     """Return how the CLI of an agent's session is started. folder: of the trees of all agents.
 
     Raises AgentStateInvalid where the agent does not run, ProgramMissing, IsolationUnavailable.
     """
     require_ready(agent)
     check_isolation(agent.isolation)
-    return cli_start(folder / agent.agent_id, agent, find_cli(runtime), (runtime.home, runtime.shadow_home))
+    homes = (runtime.home, runtime.shadow_home)
+    return cli_start(folder / agent.agent_id, agent, find_cli(runtime), homes, callback)
 
 
 def require_ready(agent: Agent) -> None:
@@ -88,7 +99,9 @@ def runtime_start(root: Path, agent: Agent) -> AgentStart:
     return _start(root, agent, bin_dirs(root), reads, ())
 
 
-def cli_start(root: Path, agent: Agent, program: str, homes: tuple[str, ...]) -> AgentStart:
+def cli_start(
+    root: Path, agent: Agent, program: str, homes: tuple[str, ...], callback: Callback = NOWHERE
+) -> AgentStart:
     """Return how a CLI of the user's accounts is started for an agent.
 
     program: its path. homes: where it has its login, which it reads and writes; empty ones are none.
@@ -98,7 +111,8 @@ def cli_start(root: Path, agent: Agent, program: str, homes: tuple[str, ...]) ->
     folders = cli_bin_dirs(root, program)
     environment_folder = _find_environment(paths)
     reads = (*list_program_folders(paths), *environment_folder)
-    start = _start(root, agent, folders, reads, tuple(home for home in homes if home and Path(home).is_dir()))
+    writes = tuple(home for home in homes if home and Path(home).is_dir())
+    start = _start(root, agent, folders, reads, writes, callback)
     return replace(start, program=program)
 
 
@@ -124,9 +138,15 @@ def check_isolation(level: str) -> None:
 
 
 def _start(
-    root: Path, agent: Agent, folders: tuple[str, ...], reads: tuple[str, ...], writes: tuple[str, ...]
+    root: Path,
+    agent: Agent,
+    folders: tuple[str, ...],
+    reads: tuple[str, ...],
+    writes: tuple[str, ...],
+    callback: Callback = NOWHERE,
 ) -> AgentStart:
-    pairs = with_product_names(locked_environment(EnvironmentPlan(str(root), folders)))
+    plan = EnvironmentPlan(str(root), folders, callback.url, callback.token)
+    pairs = with_product_names(locked_environment(plan))
     pairs += config_environment(agent.plan.configs)
     variables = [(each.name, each.value) for each in agent.plan.variables]
     environment, skipped = add_user_variables(pairs, variables)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent
+from oulipoly_engine.core.agents.capabilities import CAPABILITIES, Note
 from oulipoly_engine.core.agents.environment import RUNTIME_BINARY
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.agents.texts import (
@@ -37,15 +38,15 @@ def agent_root(folder: Path, agent: Agent) -> Path:
     return folder / agent.agent_id
 
 
-def write_tree(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> None:
-    """Write an agent's tree, or what belongs into it anew. Raises AgentFailed, SystemRefused."""
+def write_tree(root: Path, agent: Agent, bin_dirs: tuple[str, ...], notes: Sequence[Note] = ()) -> None:
+    """Write an agent's tree, or what belongs into it anew. notes: pinned ones. Raises AgentFailed, SystemRefused."""
     try:
         make_folder(root)
         for name in _MADE_ANEW:
             _remove(root / name)
         for name in _OWN:
             _require_folder(root, name)
-        _write_own(root, agent, bin_dirs)
+        _write_own(root, agent, view_agent(root, agent, bin_dirs, notes))
         for mount in agent.plan.mounts:
             _link_mount(root, mount)
     except OSError as error:
@@ -61,7 +62,7 @@ def remove_tree(root: Path) -> None:
         raise SystemRefused(f"{root} cannot be removed: {error.strerror or error}") from error
 
 
-def view_agent(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> AgentView:
+def view_agent(root: Path, agent: Agent, bin_dirs: tuple[str, ...], notes: Sequence[Note] = ()) -> AgentView:
     """Return an agent's tree as the agent sees it."""
     plan = agent.plan
     place = str(root)
@@ -80,6 +81,7 @@ def view_agent(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> AgentView
         variables=tuple((each.name, each.description) for each in plan.variables),
         capabilities=plan.capabilities,
         mounts=plan.mounts,
+        notes=tuple((note.key, note.text) for note in notes),
     )
 
 
@@ -90,14 +92,13 @@ def list_texts(view: AgentView, agent: Agent) -> tuple[tuple[str, str], ...]:
     return (*texts, *ours)
 
 
-def agent_prompt(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> str:
+def agent_prompt(root: Path, agent: Agent, bin_dirs: tuple[str, ...], notes: Sequence[Note] = ()) -> str:
     """Return what stands behind the system prompt of an agent's CLI."""
-    return system_prompt(list_texts(view_agent(root, agent, bin_dirs), agent))
+    return system_prompt(list_texts(view_agent(root, agent, bin_dirs, notes), agent))
 
 
-def _write_own(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> None:
+def _write_own(root: Path, agent: Agent, view: AgentView) -> None:
     plan = agent.plan
-    view = view_agent(root, agent, bin_dirs)
     for name in ("etc/context", "etc/data/bins", "usr/bin", "usr/local/bin"):
         make_folder(root / name)
     for name, text in list_texts(view, agent):
@@ -128,7 +129,11 @@ def describe_agent(view: AgentView, agent: Agent) -> Mapping[str, Any]:
         "runtime": {"ref": plan.runtime, "binary": view.runtime_binary},
         "isolation": agent.isolation,
         "configs": dict(plan.configs),
-        "capabilities": [{"name": name, "description": ""} for name in plan.capabilities],
+        "capabilities": [
+            {"name": name, "description": CAPABILITIES[name].description}
+            for name in plan.capabilities
+            if name in CAPABILITIES
+        ],
         "envs": [each.name for each in plan.variables],
         "mounts": [
             {"target": each.target, "description": each.description, "read_only": each.is_read_only}

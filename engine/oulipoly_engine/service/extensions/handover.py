@@ -67,12 +67,18 @@ class HandOver(Record):
         return cli.hand_over.give(entries, environment)
 
     def give_session(
-        self, opening: Opening, cli: Cli | None, kind: str, environment: Mapping[str, str]
+        self, opening: Opening, cli: Cli | None, kind: str, environment: Mapping[str, str], *, allows: bool = False
     ) -> tuple[Opening, dict[str, str]]:
-        """Return a live session's opening and environment with what its CLI gets. kind: of its wire."""
+        """Return a live session's opening and environment with what its CLI gets. kind: of its wire.
+
+        allows: the tools of our own server need no approval, where the CLI can be told so.
+        """
         if driver_of(kind).takes_servers:
             return replace(opening, servers=self._list_servers(environment)), dict(environment)
         handed = NOTHING if cli is None else self.give_cli(cli, opening.args, environment)
+        if allows and cli is not None and cli.hand_over is not None and handed is not NOTHING:
+            ours = self._name(OURS, _list_own(cli, self.home, environment))
+            handed = replace(handed, words=(*handed.words, *cli.hand_over.allow(ours)))
         return replace(opening, args=(*opening.args, *handed.words)), {**environment, **handed.environment}
 
     def _link(self, account_cli: AccountCli, handed: Handed, environment: Mapping[str, str]) -> Handed:

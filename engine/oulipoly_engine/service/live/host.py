@@ -38,6 +38,7 @@ from oulipoly_engine.host.runtime_folder import Listener
 from oulipoly_engine.process.liveness import Descendants, end_children, reap_adopted
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record, asdict
+from oulipoly_engine.service.agents.tool_socket import ToolSocket
 from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, HookAnswer, SessionHooks
 from oulipoly_engine.service.live.clients import ClientSeat
 from oulipoly_engine.service.live.control import Control
@@ -109,14 +110,19 @@ class Host:
         log: SessionLog | None = None,
         files: FileKeeper | None = None,
         hooks: SessionHooks | None = None,
+        tools: ToolSocket | None = None,
     ) -> None:
-        """clean: takes secrets out of what the CLI says at stderr. files, hooks: those that `turns` are given."""
+        """clean: takes secrets out of what the CLI says at stderr. files, hooks: those that `turns` are given.
+
+        tools: where the CLI of an agent reaches what its capabilities give.
+        """
         self._store, self._clock, self._process, self._driver = store, clock, process, driver
         self._listener, self._limits, self._row = listener, limits, invocation_row
         self._clean, self._wire_log = clean, wire_log
         self._log = log
         self._files = files or FileKeeper(None, clock)
         self._hooks = hooks
+        self._tools = tools
         self.turns = turns(self._tell)
         self._loop = Loop()
         self._lines = LineSplitter(driver.longest_line)
@@ -149,6 +155,8 @@ class Host:
         loop = self._loop
         loop.take_signals(ignored=(signal.SIGHUP, signal.SIGINT, signal.SIGPIPE), on_term=self._take_term)
         loop.watch(self._listener, READ, self._accept)
+        if self._tools is not None:
+            loop.watch(self._tools.listener, READ, self._tools.accept)
         loop.watch(self._process.stdout, READ, self._read_stdout)
         loop.watch(self._process.stderr, READ, self._read_stderr)
         self._files.wake = loop.wake

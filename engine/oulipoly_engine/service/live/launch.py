@@ -15,6 +15,7 @@ from oulipoly_engine import variables
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import USUAL_COMMAND_S, Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
+from oulipoly_engine.core.agents.capabilities import PROMPT_S
 from oulipoly_engine.core.live.launch import arguments as launch_arguments
 from oulipoly_engine.core.live.permissions import read_profile
 from oulipoly_engine.core.live.retry import Policy
@@ -31,6 +32,15 @@ from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.agents.tool_socket import (
+    TOKEN,
+    ToolOrder,
+    bridge_server,
+    make_order,
+    open_box,
+    socket_path,
+    wants_tools,
+)
 from oulipoly_engine.service.extensions.session_hooks import NO_EXTENSIONS, ExtensionOrder
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import find_end, make_preface
@@ -104,10 +114,12 @@ class LiveLauncher(Record):
             self._add_preface(session)
         identity = str(uuid.uuid4())
         agent_start = self._find_agent_start(session, runtime)
+        tools = None
         if agent_start is None:
             env = self._limits(cli) | self._environment(session, runtime, identity)
         else:
             env = self._limits(cli) | self._agent_environment(agent_start, runtime, identity, cli)
+            opening, env, tools = self._hand_tools(session, runtime, cli, opening, env)
         if self.hand_over is not None and agent_start is None:  # an agent has what it declares, and nothing else
             opening, env = self.hand_over.give_session(opening, cli, runtime.kind, env)
         model_name = session.model_name
@@ -129,6 +141,9 @@ class LiveLauncher(Record):
             ),
         )
         program = runtime.program if agent_start is None else agent_start.program
+        agent_box = None if agent_start is None else agent_start.box
+        if tools is not None:
+            agent_box = open_box(agent_box, tools.path)
         order = HostOrder(
             session_id=session.session_id,
             host_id=hosts.host_id(session.session_id),
@@ -161,7 +176,8 @@ class LiveLauncher(Record):
             extensions=self.extensions,
             keeps_files=self.keeps_files and is_in_repository(Path(session.workspace)),
             log=str(session_log(self.paths, session.session_id)) if session.opening.log else "",
-            box=None if agent_start is None else agent_start.box,
+            tools=tools,
+            box=agent_box,
         )
         host = hosts.start(self.paths, order)
         if host is None:
@@ -194,9 +210,29 @@ class LiveLauncher(Record):
         agent = agents.find_of_session(self.store, session.session_id)
         if agent is None:
             return None
-        from oulipoly_engine.service.agents.start import start_for_session  # noqa: PLC0415 - few sessions are agents'
+        from oulipoly_engine.service.agents.start import NOWHERE, Callback, start_for_session  # noqa: PLC0415 - few are
+        from oulipoly_engine.service.agents.tokens import write_agent_token  # noqa: PLC0415 - few sessions are agents'
 
-        return start_for_session(self.paths.running_agents, agent, runtime)
+        token = write_agent_token(self.store, self.paths.token_secret, agent, self.clock.now())
+        callback = Callback(f"unix://{self._tool_socket(session)}", token) if token else NOWHERE
+        return start_for_session(self.paths.running_agents, agent, runtime, callback)
+
+    def _tool_socket(self, session: LiveSession) -> str:
+        return socket_path(self.paths.live_runtime, hosts.host_id(session.session_id))
+
+    def _hand_tools(
+        self, session: LiveSession, runtime: Runtime, cli: Cli | None, opening: Opening, env: dict[str, str]
+    ) -> tuple[Opening, dict[str, str], ToolOrder | None]:
+        """Return what an agent's CLI is started with so that it has the tools of the agent's capabilities."""
+        if TOKEN not in env or not wants_tools(session, cli):
+            return opening, env, None
+        from oulipoly_engine.service.extensions.handover import OURS, HandOver  # noqa: PLC0415 - as above
+
+        path = self._tool_socket(session)
+        hand_over = HandOver({OURS: bridge_server(path, 2 * PROMPT_S)}, self.paths.home)
+        mark = {variables.PARENT_INVOCATION: env[variables.PARENT_INVOCATION]}
+        order = make_order(path, markers.without_channel(inherited_environment()) | mark)
+        return *hand_over.give_session(opening, cli, runtime.kind, env, allows=True), order
 
     def _agent_environment(self, start: AgentStart, runtime: Runtime, identity: str, cli: Cli | None) -> dict[str, str]:
         """Return what the CLI of an agent's session has: the agent's environment, and what its account needs."""

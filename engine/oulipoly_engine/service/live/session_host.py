@@ -28,6 +28,7 @@ from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import adopt_orphans, start_ticks
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record, prepare
+from oulipoly_engine.service.agents.tool_socket import ToolOrder, ToolSocket
 from oulipoly_engine.service.extensions.session_hooks import ExtensionOrder, SessionHooks
 from oulipoly_engine.service.live.host import Host, Limits
 from oulipoly_engine.service.live.session_log import SessionLog
@@ -86,6 +87,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     keeps_files: bool = False  # of the checkout, at the ends of turns
     log: str = ""  # the file of what the CLI says, for people; empty: it is not kept
     extensions: ExtensionOrder = ExtensionOrder()
+    tools: ToolOrder | None = None  # of an agent that has capabilities
     box: Box | None = None  # what its CLI reaches; None: all that its user does
 
 
@@ -114,7 +116,9 @@ def _host(order: HostOrder) -> None:
     invocations.note_owner(store, order.invocation_row, os.getpid())  # whoever started us may end
     adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what was said there is nobody's to read
+    tools: ToolSocket | None = None
     try:
+        tools = ToolSocket(order.tools) if order.tools is not None else None  # before the box that shows it
         process = PipedProcess(
             Command(
                 tuple(map(unescape_word, order.argv)),
@@ -141,6 +145,8 @@ def _host(order: HostOrder) -> None:
         slug = error.slug if isinstance(error, RunnerError) else SpawnFailed.slug
         outcome = Outcome(False, -1, clock.now(), "spawn_error", "spawn_error", text)
         invocations.end(store, order.invocation_row, outcome)
+        if tools is not None:
+            tools.close()
         place.remove()
         launcher.answer(msgspec.json.encode(HostAnswer(error=text, slug=slug)), None)
         return
@@ -149,16 +155,24 @@ def _host(order: HostOrder) -> None:
     launcher.answer(msgspec.json.encode(HostAnswer(host)), log)
     gc.freeze()  # what is loaded stays: a whole collection would walk it for 6 ms, while a message waits
     try:
-        _serve(order, store, process, listener)
+        _serve(order, store, process, listener, tools)
     finally:
         process.stop()
+        if tools is not None:
+            tools.close()
         place.remove()
         store.close()
         os.close(lock)
     launcher.drop_empty_log(log)
 
 
-def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runtime_folder.Listener) -> None:
+def _serve(
+    order: HostOrder,
+    store: Store,
+    process: PipedProcess,
+    listener: runtime_folder.Listener,
+    tools: ToolSocket | None,
+) -> None:
     clock = SystemClock()
     session = live_sessions.find(store, order.session_id)[0]
     live_sessions.begin_process(store, session, clock.now())
@@ -186,6 +200,7 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
         SessionLog(Path(order.log), clock, order.env, clean) if order.log else None,
         files,
         hooks,
+        tools,
     )
     try:
         host.run()

@@ -129,10 +129,11 @@ def _note(store: Store, agent_id: str, now: datetime, change: Change) -> None:
 
 
 # Sessions ------------------------------------------------------------------------------------------------------------
-def add_session(store: Store, agent_id: str, session_id: str, now: datetime) -> None:
-    """Note that a session is an agent's, before it begins."""
+def add_session(store: Store, agent_id: str, session_id: str, now: datetime, prompted_by: str = "") -> None:
+    """Note that a session is an agent's, before it begins. prompted_by: another one's that waits for it."""
+    fields = {"session_id": session_id, "agent_id": agent_id, "prompted_by": prompted_by}
     with store.write():
-        store.insert(AgentSessionRow, session_id=session_id, agent_id=agent_id, created_at=to_text(now))
+        store.insert(AgentSessionRow, **fields, created_at=to_text(now))
 
 
 def drop_session(store: Store, session_id: str) -> None:
@@ -148,6 +149,19 @@ def find_of_session(store: Store, session_id: str) -> Agent | None:
     of_session = session.select(session.agent_id).where(session.session_id == session_id)
     rows = store.rows(row.select(*_COLUMNS).where(row.agent_id.in_(of_session)))
     return _read(rows[0]) if rows else None
+
+
+def list_waiting(store: Store, session_id: str) -> tuple[str, ...]:
+    """Return the ids of the agents that wait for one another in a session, the first prompt's last."""
+    row = AgentSessionRow
+    waiting: list[str] = []
+    while session_id:
+        rows = store.rows(row.select(row.agent_id, row.prompted_by).where(row.session_id == session_id))
+        session_id = ""
+        for agent_id, prompted_by in rows:  # one, or none where the session is no agent's
+            waiting.append(agent_id)
+            session_id = prompted_by
+    return tuple(waiting)
 
 
 def list_sessions(store: Store, agent_id: str) -> tuple[str, ...]:

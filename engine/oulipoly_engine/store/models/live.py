@@ -196,6 +196,7 @@ class AgentSessionRow(Row, table_name="agent_sessions"):
     session_id = TextField(primary_key=True)
     agent_id = TextField(constraints=[_OF_AGENT])
     created_at = TextField()
+    prompted_by = TextField(constraints=[_EMPTY])  # the session of another agent that waits for it
 
 
 AgentSessionRow.add_index(AgentSessionRow.agent_id, name="idx_agent_sessions_agent")
@@ -229,3 +230,29 @@ class AgentJobRow(Row, table_name="agent_jobs"):
 
 AgentJobRow.add_index(AgentJobRow.agent_id, AgentJobRow.created_at, name="idx_agent_jobs_agent")
 AgentJobRow.add_index(AgentJobRow.status, where=SQL("status IN ('pending', 'running')"), name="idx_agent_jobs_open")
+
+
+class AgentNoteRow(Row, table_name="agent_notes", primary_key=CompositeKey("agent_id", "key")):
+    """A text that an agent keeps by a key."""
+
+    agent_id = TextField(constraints=[_OF_AGENT])
+    key = TextField()
+    text = TextField()
+    is_pinned = IntegerField(constraints=[Default("0")])
+    updated_at = TextField()
+
+
+class AgentTokenRow(Row, table_name="agent_tokens"):
+    """What a token says; its text can be had from this and the secret alone."""
+
+    token_id = TextField(primary_key=True)
+    agent_id = TextField(constraints=[_OF_AGENT])
+    issuer = TextField(constraints=[Check("issuer IN ('agent', 'operator')")])
+    capabilities = TextField(constraints=[Default("'[]'")])  # JSON
+    links = TextField(constraints=[Default("'[]'")])  # JSON
+    issued_at = TextField()
+    expires_at = TextField()
+    revoked_at = TextField(null=True)
+
+
+AgentTokenRow.add_index(AgentTokenRow.agent_id, name="idx_agent_tokens_agent")

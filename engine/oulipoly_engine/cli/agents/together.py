@@ -1,0 +1,186 @@
+"""`agent link|unlink|links|notes|token`: what running agents may do together, and what each keeps."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from oulipoly_engine.cli.base import stdio
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.questions import parse_agreed
+from oulipoly_engine.cli.base.telling import tell
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.agents.capabilities import Note
+from oulipoly_engine.core.agents.tokens import AgentToken
+from oulipoly_engine.core.text.columns import plain, table
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import diagnostics
+from oulipoly_engine.facade.agents.together import AgentLink
+
+_MORE = {
+    "link": "FROM gets the answer's text and nothing else. It needs the capability agent-prompt.",
+    "notes": "Without ACTION they are listed. `set` reads the text from stdin where TEXT is `-` or missing.",
+    "token": "What is made is printed once: `agents ext serve --agent` takes it from RUNNER_AGENT_TOKEN.",
+}
+_LINKS = ("FROM", "MAY PROMPT", "SINCE")
+_NOTES = ("KEY", "CHARACTERS", "PINNED")
+_TOKENS = ("ID", "AGENT", "ISSUER", "EXPIRES", "STATE", "CAPABILITIES")
+_WITH_KEY = ("get", "set", "delete", "pin", "unpin")
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Serve one of the verbs."""
+    verb = name.partition(" ")[2]
+    parser = Parser(prog=f"{context.program} {name}", command=name, more=_MORE.get(verb, ""))
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    add, serve = _VERBS[verb]
+    add(parser)
+    return serve(context, parse_agreed(parser, name, arguments))
+
+
+# Links ---------------------------------------------------------------------------------------------------------------
+def _add_ends(parser: Parser) -> None:
+    parser.add_argument("source", metavar="FROM", help="the agent that asks: its name or id")
+    parser.add_argument("target", metavar="TO", help="the agent that is asked")
+
+
+def _link(context: Context, options: Namespace) -> int:
+    link = context.engine.together.link(options.source, options.target)
+    note = f"{plain(link.source.name)} may prompt {plain(link.target.name)}"
+    needs = "agent-prompt" not in link.source.plan.capabilities
+    hint = f"{plain(link.source.name)} has not the capability agent-prompt: run it with `--capability agent-prompt`"
+    return tell(options, _link_json(link), note, notes=[hint] if needs else [])
+
+
+def _unlink(context: Context, options: Namespace) -> int:
+    link = context.engine.together.unlink(options.source, options.target)
+    return tell(options, _link_json(link), f"{plain(link.source.name)} may not prompt {plain(link.target.name)}")
+
+
+def _add_links(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", default="", help="those from and to this agent")
+
+
+def _links(context: Context, options: Namespace) -> int:
+    links = context.engine.together.list_links(options.name)
+    rows = [(link.source.name, link.target.name, f"{link.allowed_at.astimezone():%Y-%m-%d %H:%M}") for link in links]
+    return _tell_rows(
+        options,
+        {"links": [_link_json(link) for link in links]},
+        (_LINKS, *rows),
+        f"no agent may prompt another: `{context.program} agent link FROM TO` allows it",
+    )
+
+
+def _link_json(link: AgentLink) -> dict[str, Any]:
+    ends = {"from": link.source.name, "to": link.target.name}
+    ids = {"from_id": link.source.agent_id, "to_id": link.target.agent_id}
+    return {**ends, **ids, "allowed_at": to_text(link.allowed_at)}
+
+
+# Notes ---------------------------------------------------------------------------------------------------------------
+def _add_notes(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the agent's name or id")
+    parser.add_argument("action", metavar="ACTION", nargs="?", default="list", choices=("list", *_WITH_KEY))
+    parser.add_argument("key", metavar="KEY", nargs="?", default="", help="the note's name")
+    parser.add_argument("text", metavar="TEXT", nargs="*", help="of `set`")
+
+
+def _notes(context: Context, options: Namespace) -> int:
+    together = context.engine.together
+    if options.action == "list":
+        return _list_notes(context, options)
+    if not options.key:
+        raise UsageInvalid(f"`agent notes NAME {options.action}` needs the KEY of a note")
+    key = plain(options.key)
+    match options.action:
+        case "get":
+            note = together.read_note(options.name, options.key)
+            return tell(options, _note_json(note) | {"text": note.text}, *note.text.splitlines())
+        case "set":
+            text = " ".join(options.text)
+            text = stdio.read_patiently(diagnostics.note) if text in ("", "-") else text
+            return tell(options, _note_json(together.save_note(options.name, options.key, text)), f"{key} is kept")
+        case "delete":
+            together.delete_note(options.name, options.key)
+            return tell(options, {"key": options.key}, f"{key} is deleted")
+    is_pinned = options.action == "pin"
+    note = together.pin_note(options.name, options.key, is_pinned=is_pinned)
+    how = "pinned into" if is_pinned else "unpinned from"
+    return tell(options, _note_json(note), f"{key} is {how} the context of its next sessions")
+
+
+def _list_notes(context: Context, options: Namespace) -> int:
+    notes = context.engine.together.list_notes(options.name)
+    rows = [(note.key, str(len(note.text)), "yes" if note.is_pinned else "-") for note in notes]
+    none = f"{plain(options.name)} has no notes"
+    return _tell_rows(options, {"notes": [_note_json(note) for note in notes]}, (_NOTES, *rows), none)
+
+
+def _note_json(note: Note) -> dict[str, Any]:
+    return {"key": note.key, "characters": len(note.text), "pinned": note.is_pinned}
+
+
+# Tokens --------------------------------------------------------------------------------------------------------------
+def _add_token(parser: Parser) -> None:
+    parser.add_argument("action", metavar="ACTION", choices=("create", "ls", "revoke"), help="create, ls or revoke")
+    parser.add_argument(
+        "subject", metavar="SUBJECT", nargs="?", default="", help="the agent; of `revoke` the token's id"
+    )
+    parser.add_argument("--capability", action="append", default=[], metavar="NAME", help="of `create`: this one alone")
+
+
+def _token(context: Context, options: Namespace) -> int:
+    together = context.engine.together
+    if options.action == "ls":
+        listed = together.list_tokens(options.subject)
+        rows = [_token_row(token, name) for token, name in listed]
+        document = {"tokens": [_token_json(token, name) for token, name in listed]}
+        return _tell_rows(options, document, (_TOKENS, *rows), "no tokens were made")
+    if not options.subject:
+        raise UsageInvalid(
+            f"`agent token {options.action}` needs {'an agent' if options.action == 'create' else 'an id'}"
+        )
+    if options.action == "create":
+        token, text = together.make_token(options.subject, options.capability)
+        note = f"token {token.token_id}, until {token.expires_at:%Y-%m-%d}; it is not shown again"
+        return tell(options, _token_json(token, options.subject) | {"token": text}, text, notes=[note])
+    token, name = together.revoke_token(options.subject)
+    return tell(options, _token_json(token, name), f"the token {token.token_id} of {plain(name)} is revoked")
+
+
+def _token_row(token: AgentToken, name: str) -> tuple[str, ...]:
+    state = "-" if token.revoked_at is None else "revoked"
+    expires = f"{token.expires_at:%Y-%m-%d}"
+    return (token.token_id[:8], name, token.issuer, expires, state, ", ".join(token.capabilities))
+
+
+def _token_json(token: AgentToken, name: str) -> dict[str, Any]:
+    return {
+        "token_id": token.token_id,
+        "agent": name,
+        "agent_id": token.agent_id,
+        "issuer": token.issuer,
+        "issued_at": to_text(token.issued_at),
+        "expires_at": to_text(token.expires_at),
+        "revoked_at": None if token.revoked_at is None else to_text(token.revoked_at),
+        "capabilities": list(token.capabilities),
+        "links": list(token.links),
+    }
+
+
+def _tell_rows(options: Namespace, document: Mapping[str, Any], rows: tuple[tuple[str, ...], ...], none: str) -> int:
+    """Print a list as JSON, as a table below its headings, or that there is nothing."""
+    lines = table([tuple(map(plain, row)) for row in rows]) if len(rows) > 1 else ()
+    return tell(options, document, *lines, notes=() if lines else [none])
+
+
+_VERBS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Context, Namespace], int]]] = {
+    "link": (_add_ends, _link),
+    "unlink": (_add_ends, _unlink),
+    "links": (_add_links, _links),
+    "notes": (_add_notes, _notes),
+    "token": (_add_token, _token),
+}
