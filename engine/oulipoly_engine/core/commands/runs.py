@@ -68,6 +68,7 @@ COMMANDS = (
     ),
     writes("agent exec", "run tool", "run a tool that an agent declares", (_AGENT, Argument("tool"), TEXT)),
     writes("agent prompt", "ask agent", "send a prompt to an agent and print the answer", (_AGENT, TEXT)),
+    reads("agent sessions", "agent sessions", "list the sessions of an agent, the newest first", (_AGENT,)),
     writes("agent chat", "talk to agent", "talk to an agent line by line", (_AGENT,)),
     writes("job run", "run job", "run a tool of an agent in the background", (_AGENT, Argument("tool"), TEXT)),
     reads("job ls", "jobs", "list the jobs of agents, the newest first"),
