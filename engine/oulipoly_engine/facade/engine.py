@@ -16,8 +16,8 @@ from oulipoly_engine.facade.base.home import Home, Surroundings, made_once
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.setup import AccountSetup
+    from oulipoly_engine.facade.agents.sessions import AgentSessions
     from oulipoly_engine.facade.agents.together import Together
-    from oulipoly_engine.facade.agents.work import AgentWork
     from oulipoly_engine.facade.artifacts import Artifacts
     from oulipoly_engine.facade.checks import Checks
     from oulipoly_engine.facade.configuration import Configuration
@@ -129,11 +129,11 @@ class Engine:
         return Together(self._home)
 
     @made_once
-    def agents(self) -> AgentWork:
+    def agents(self) -> AgentSessions:
         """Return what is asked and ordered about running agents."""
-        from oulipoly_engine.facade.agents.work import AgentWork
+        from oulipoly_engine.facade.agents.sessions import AgentSessions
 
-        return AgentWork(self._home)
+        return AgentSessions(self._home)
 
     @made_once
     def artifacts(self) -> Artifacts:

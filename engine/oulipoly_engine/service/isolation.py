@@ -23,6 +23,7 @@ from oulipoly_engine.process.script import EXEC, run_script
 from oulipoly_engine.records import replace
 
 _PATIENCE_S = 30.0
+_LONGEST_SOCKET = 107  # bytes of the path of a Unix socket: `sun_path` of Linux, with a zero behind
 
 
 def measure_box(box: Box, env: Mapping[str, str], home: Path, folder: Path) -> IsolationReport:
@@ -68,6 +69,13 @@ def _serve_sockets(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the addresses of one socket of each kind, which the probe tries to reach."""
     name = f"probe-{uuid.uuid4()}"
     path = str(folder / "socket")
+    with contextlib.ExitStack() as stack:
+        if len(os.fsencode(path)) > _LONGEST_SOCKET:
+            path = stack.enter_context(TemporaryDirectory(prefix="probe-")) + "/socket"
+        yield from _serve_at(path, name)
+
+
+def _serve_at(path: str, name: str) -> Iterator[dict[str, Any]]:
     with (
         socket.create_server(("127.0.0.1", 0)) as tcp,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,

@@ -118,6 +118,7 @@ TOP_LEVEL = {
     "agent logs": [[LINES], ["x", "--json"]],
     "agent inspect": [[LINES], ["x", "--json"]],
     "agent start": [[LINES], ["x", "--json"]],
+    "agent sessions": [[LINES], ["x", "--json"]],
     "agent stop": [[LINES], ["x", "--json"]],
     "agent rm": [[LINES], ["x", "--json"]],
     "agent link": [[LINES, "x"], ["x", LINES, "--json"]],

@@ -46,6 +46,13 @@ def test_what_is_reached_is_what_the_level_does_not_hold(box, level, network, tm
     assert [] == [path.name for path in tmp_path.rglob(".probe*")]
 
 
+def test_box_is_measured_where_a_path_is_too_long_for_a_socket(box, tmp_path, home):
+    folder = tmp_path / ("x" * 100)
+    folder.mkdir()
+
+    assert "unix_socket" in measure_box(box(Level.NONE, Network.SHARED), {}, home, folder).reached
+
+
 def test_what_a_level_should_have_held_is_named():
     outcome = {"tcp": True, "udp": False, "readable": [], "writable": [], "variables": []}
 

@@ -7,26 +7,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from oulipoly_engine.cli.agents.prompt import add_prompt, prompt
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
-from oulipoly_engine.cli.base.parser import Parser, path, seconds
+from oulipoly_engine.cli.base.parser import Parser, seconds
 from oulipoly_engine.cli.base.questions import Questions, parse_agreed
 from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
-from oulipoly_engine.cli.live.turn_result import exit_code, result_json, tell_result
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.agents.agents import Agent, Change, Job, Overrides
 from oulipoly_engine.core.agents.capabilities import parse_capabilities
 from oulipoly_engine.core.agents.mounts import parse_mount
 from oulipoly_engine.core.agents.plan import parse_pairs
-from oulipoly_engine.core.agents.schema import read_answer, read_schema
 from oulipoly_engine.core.boxes.report import ATTEMPTS
 from oulipoly_engine.core.live.permissions import PROFILES
 from oulipoly_engine.core.text.columns import plain, table
-from oulipoly_engine.errors import PromptMissing, UsageInvalid
+from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.agents.agents import AgentDetails, AgentStanding, AgentWish
-from oulipoly_engine.facade.agents.work import ask_for_json
 from oulipoly_engine.facade.base.own_process import interruptible, parent_invocation
+from oulipoly_engine.facade.live.standing import LiveStatus, to_json
 
 LEVELS = ("none", "guarded", "sealed", "container")
 _HEADINGS = ("NAME", "STATUS", "ISOLATION", "WORKING ON", "MODEL", "SOURCE", "ID")
@@ -34,7 +33,9 @@ _MORE = {  # behind the summary, in a command's help
     "run": "SOURCE is a folder with an Agentfile, such a file, an agent definition or its name, or an image.",
     "exec": "Options stand before NAME; what stands behind TOOL is the tool's. The exit code is the tool's.",
     "prompt": "It is a new session of the agent each time, unless --session names one. `-` reads the text from stdin.",
-    "rm": "Its tree goes, with what the agent has written there. Its sessions stay in `session list`.",
+    "rm": "Its tree goes, with what the agent has written there. Its sessions stay in `session list`. With --session "
+    "only that session goes; one that was deleted before is left as it is.",
+    "sessions": "`session show` and `session tree` read one, `agent rm --session` deletes it.",
 }
 
 
@@ -95,6 +96,11 @@ def _add_list(parser: Parser) -> None:
     parser.add_argument("--all", action="store_true", help="removed ones, too")
 
 
+def _add_remove(parser: Parser) -> None:
+    _add_name(parser)
+    parser.add_argument("--session", default="", metavar="ID", help="delete this session of it alone")
+
+
 def _add_logs(parser: Parser) -> None:
     _add_name(parser)
     parser.add_argument("-n", "--lines", type=int, default=200, metavar="N", help="the last ones (default: 200)")
@@ -104,14 +110,6 @@ def _add_exec(parser: Parser) -> None:
     parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="end it then; the exit code is 124")
     _add_name(parser)
     parser.add_argument("tool", metavar="TOOL", help="a BIN of the agent")
-
-
-def _add_prompt(parser: Parser) -> None:
-    _add_name(parser)
-    parser.add_argument("text", metavar="TEXT", nargs="*", help="what to ask; `-` or nothing: stdin")
-    parser.add_argument("--session", default="", metavar="ID", help="go on with this session of the agent")
-    parser.add_argument("--schema", type=path, metavar="FILE", help="the answer is JSON that this JSON Schema allows")
-    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="interrupt a turn that takes longer")
 
 
 def _add_chat(parser: Parser) -> None:
@@ -160,6 +158,10 @@ def _stop(context: Context, options: Namespace) -> int:
 
 
 def _remove(context: Context, options: Namespace) -> int:
+    if options.session:
+        session_id, is_deleted = context.engine.agents.delete_session(options.name, options.session)
+        line = f"{session_id} is deleted: `session undelete` undoes that" if is_deleted else f"{session_id} was deleted"
+        return tell(options, {"session_id": session_id, "is_deleted_now": is_deleted}, line)
     agent = context.engine.agents.remove(options.name)
     return _tell_agent(options, agent, f"{plain(agent.name)} is removed")
 
@@ -207,6 +209,29 @@ def _row(standing: AgentStanding) -> tuple[str, ...]:
     reason = f": {agent.reason}" if agent.reason else ""
     words = (agent.name, f"{standing.status}{reason}", agent.isolation or "-", str(standing.in_flight or "-"))
     return tuple(map(plain, (*words, agent.plan.model or "-", agent.source, agent.agent_id[:8])))
+
+
+def _sessions(context: Context, options: Namespace) -> int:
+    statuses = context.engine.agents.list_sessions(options.name)
+    if options.json:
+        output.write_json({"schema_version": SCHEMA_VERSION, "sessions": [_session_json(each) for each in statuses]})
+    elif not statuses:
+        diagnostics.note(f"{plain(options.name)} has no session: `{context.program} agent prompt` begins one")
+    else:
+        rows = [
+            (each.session.session_id[:8], each.word, each.session.runtime_id, each.session.title) for each in statuses
+        ]
+        output.write_lines(table([("ID", "STATUS", "RUNTIME", "TITLE"), *(tuple(map(plain, row)) for row in rows)]))
+    return 0
+
+
+def _session_json(status: LiveStatus) -> dict[str, Any]:
+    session = status.session
+    return to_json(status) | {
+        "status": status.status,
+        "title": session.title,
+        "created_at": to_text(session.created_at),
+    }
 
 
 def _inspect(context: Context, options: Namespace) -> int:
@@ -358,45 +383,6 @@ def _exec(context: Context, options: Namespace) -> int:
     return result.exit_code
 
 
-def _prompt(context: Context, options: Namespace) -> int:
-    from oulipoly_engine.cli.live.chat_output import Printer  # noqa: PLC0415 - lists need none of it
-    from oulipoly_engine.cli.live.chat_turns import Turns  # noqa: PLC0415 - the same
-
-    schema = (
-        None if options.schema is None else read_schema(stdio.read_prompt(options.schema).encode("utf-8", "replace"))
-    )
-    text = " ".join(options.text)
-    if text in ("", "-"):
-        text = stdio.read_patiently(diagnostics.note)
-    if not text.strip():
-        raise PromptMissing("the prompt is empty: name a text, or pipe one in")
-    work = context.engine.agents
-    if options.session:
-        session = work.find_session(options.name, options.session)
-    else:
-        session = work.begin_session(options.name, has_tools=schema is None, parent=parent_invocation())
-    is_quiet = options.json or schema is not None
-    turns = Turns(context.engine.live, Printer("answer" if is_quiet else "text"), options.timeout, None)
-    try:
-        result = turns.send(session.session_id, text if schema is None else ask_for_json(text, schema))
-    finally:
-        if not options.session:
-            work.close_session(session.session_id)
-        work.settle()
-    code = exit_code(result)
-    about = {"schema_version": SCHEMA_VERSION, "session_id": session.session_id}
-    if schema is not None and code == 0:
-        value = read_answer(result.reply or "", schema)
-        output.write_json({**about, "value": value} if options.json else value)
-        return 0
-    if options.json:
-        output.write_json({**about, **result_json(context.program, result, session)})
-        return code
-    if turns.is_answer_shown:
-        return code
-    return tell_result(context.program, result, session, about, as_json=False)
-
-
 def _chat(context: Context, options: Namespace) -> int:
     from oulipoly_engine.cli.live.chat_loop import Loop  # noqa: PLC0415 - lists need none of it
 
@@ -420,10 +406,11 @@ _VERBS: Mapping[str, _Verb] = {
     "ps": (_add_list, _list),
     "start": (_add_name, _start),
     "stop": (_add_name, _stop),
-    "rm": (_add_name, _remove),
+    "rm": (_add_remove, _remove),
     "logs": (_add_logs, _logs),
     "inspect": (_add_name, _inspect),
     "exec": (_add_exec, _exec),
-    "prompt": (_add_prompt, _prompt),
+    "prompt": (add_prompt, prompt),
+    "sessions": (_add_name, _sessions),
     "chat": (_add_chat, _chat),
 }

@@ -117,7 +117,7 @@ SUBCOMMANDS = (  # in each section the most used first
     *_verbs("turn resume", "live.recover"),
     *_verbs("job run ls inspect await cancel", "agents.job"),
     *_verbs("agent link unlink links notes token", "agents.together"),
-    *_verbs("agent run ps prompt chat exec logs inspect start stop rm", "agents.agent"),
+    *_verbs("agent run ps prompt sessions chat exec logs inspect start stop rm", "agents.agent"),
     *_verbs("worktree list remove restore prune allow", "worktrees.worktree"),
     *_verbs("device list pair link confirm revoke", "web.device"),
     *_verbs("grants list revoke", "web.grants"),

@@ -6,11 +6,14 @@ from typing import Literal
 
 from oulipoly_engine.cli.live.follow import describe
 from oulipoly_engine.cli.live.turn_result import watch
+from oulipoly_engine.core.agents.prompt_events import PromptEvents
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.records import asdict
 
 # text: the agent's words on stdout as they come, what it does on stderr. answer: nothing but why nothing comes of it.
-Form = Literal["text", "answer", "json"]
+# json: each event of the session, events: what they are to whoever has prompted; a line of JSON each.
+Form = Literal["text", "answer", "json", "events"]
 
 _STOP = "Ctrl-C"  # what ends a turn here
 
@@ -24,10 +27,14 @@ class Printer:
         self._asks = asks
         self._written: dict[str, str] = {}  # of the messages of this turn, by the ids of their items
         self._open = ""  # the message whose line is not ended
+        self._prompt_events = PromptEvents()
 
     def take(self, numbered: ev.Numbered) -> bool:
         """Print an event; returns whether no more is to be heard before a person has answered."""
-        if self.form == "answer":
+        if self.form == "events":
+            for prompt_event in self._prompt_events.take(numbered):
+                output.write_json(asdict(prompt_event), pretty=False)
+        if self.form in ("answer", "events"):
             return watch(until_asked=False, stop=_STOP)(numbered)
         event = numbered.event
         is_question = isinstance(event, ev.RequestOpened) and event.kind != "other"
@@ -42,7 +49,7 @@ class Printer:
     def end(self) -> bool:
         """End the last line; returns whether nothing of the turn's answer is left to be printed."""
         self._end_line()
-        is_shown = bool(self._written) or self.form == "json"
+        is_shown = bool(self._written) or self.form in ("json", "events")
         self._written.clear()
         return is_shown
 

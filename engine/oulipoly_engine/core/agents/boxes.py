@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Sequence
 
 from oulipoly_engine.core.agents.mounts import Mount
@@ -12,6 +13,7 @@ from oulipoly_engine.core.boxes.box import Mount as BoxMount
 WRITABLE = ("workspace", "tmp", "home", "var")  # of an agent's tree
 _NAMES = ("/etc/passwd", "/etc/group", "/etc/machine-id")  # programs ask who their user is
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib")
+_NODE_PACKAGE = re.compile(r".*?/node_modules/(?:@[^/]+/)?[^/]+(?=/)")  # of Node: the outermost that a path lies in
 
 
 def agent_box(
@@ -34,12 +36,14 @@ def agent_box(
 def list_program_folders(paths: Sequence[str]) -> tuple[str, ...]:
     """Return what is read to start a program. paths: it and what it is a link to, its interpreter likewise.
 
-    Of a program in `…/bin` that is no link, all that lies beside `bin` is its installation's.
+    Of a program of Node the whole package: its real program may lie in one of the packages inside, as that of codex.
     """
     return tuple(dict.fromkeys(folder for path in paths for folder in _list_folders(path)))
 
 
 def _list_folders(path: str) -> Iterator[str]:
     folder = posixpath.dirname(path)
-    if not f"{folder}/".startswith(_SYSTEM):
+    if package := _NODE_PACKAGE.match(path):
+        yield package[0]
+    elif not f"{folder}/".startswith(_SYSTEM):
         yield folder

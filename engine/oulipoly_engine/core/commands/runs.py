@@ -69,6 +69,7 @@ COMMANDS = (
     ),
     writes("agent exec", "run tool", "run a tool that an agent declares", (_AGENT, Argument("tool"), TEXT)),
     writes("agent prompt", "ask agent", "send a prompt to an agent and print the answer", (_AGENT, TEXT)),
+    reads("agent sessions", "agent sessions", "list the sessions of an agent, the newest first", (_AGENT,)),
     writes("agent chat", "talk to agent", "talk to an agent line by line", (_AGENT,)),
     writes("agent link", "link agents", "let an agent prompt another one", (_AGENT, _OTHER)),
     destroys("agent unlink", "unlink agents", "let an agent prompt another one no more", (_AGENT, _OTHER)),

@@ -170,6 +170,7 @@ class Images:
         """Store an image under a tag. Raises OSError, and what the guard raises."""
         self.guard_tag(reference, image.descriptor.digest)
         contents = image.contents.values()
+        self.layout.remove_unfinished()
         self.layout.settle(contents, image.descriptor, image.manifest, reference.name, (reference.tag,))
 
     def tag(self, source: str, target: str) -> Descriptor:
@@ -230,6 +231,7 @@ class Images:
                 raise ImageRefused(f"{path} holds a content that is not {digest[:80]}: get the file anew")
         reference = parse_reference(target or exported.ref)
         self.guard_tag(reference, exported.manifest.digest)
+        self.layout.remove_unfinished()
         for manifest, tags in ((exported.manifest, (reference.tag,)), *((each, ()) for each in exported.referrers)):
             if manifest.digest not in contents:
                 raise ImageRefused(f"{path} lacks the manifest {manifest.digest[:80]}: get the file anew")

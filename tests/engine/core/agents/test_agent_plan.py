@@ -84,6 +84,12 @@ def test_folders_of_the_system_are_there_anyway():
     )
 
 
+def test_program_of_node_has_the_whole_of_its_outermost_package():
+    paths = ["/n/lib/node_modules/@openai/codex/node_modules/x/bin/x.js", "/n/lib/node_modules/cli/main.js"]
+
+    assert list_program_folders(paths) == ("/n/lib/node_modules/@openai/codex", "/n/lib/node_modules/cli")
+
+
 def test_names_are_two_words_or_the_users():
     assert choose_name(0) == "amber-ant"
     assert len({choose_name(number) for number in range(48 * 48)}) == 48 * 48

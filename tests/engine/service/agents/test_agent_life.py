@@ -12,6 +12,7 @@ from oulipoly_engine.errors import (
     AgentNotFound,
     AgentStateInvalid,
     JobNotFound,
+    LiveSessionNotFound,
     NameTaken,
     ToolUnknown,
     UsageInvalid,
@@ -81,6 +82,32 @@ def test_agent_is_asked_in_a_live_session_of_its_own_environment(live, source):
     assert live.live.hosts() == ()
     with pytest.raises(AgentStateInvalid, match="agent start calm"):
         work.begin_session("calm")
+
+
+def test_last_message_gets_another_answer_as_a_branch_and_sessions_are_deleted_once(live, source):
+    work = live.engine.agents
+    work.run(AgentWish(source, "calm", "none"))
+    with pytest.raises(LiveSessionNotFound, match="prompt it first"):
+        work.go_back("calm")
+    session_id = work.begin_session("calm").session_id
+    for text in ("Hello", "And now?"):
+        live.live.send(session_id, text, waits=True)
+    went_back = [work.go_back("calm"), work.go_back("calm", session_id[:8])]  # as if killed behind the first
+    live.live.send(session_id, went_back[0][1], waits=True)
+    work.close_session(session_id)
+    tree = live.engine.sessions.branches.tree(session_id, "user")
+    asked = [entry.preview for entry in tree.entries]
+    listed = [status.session.session_id for status in work.list_sessions("calm")]
+    deleted = [work.delete_session("calm", session_id[:8]), work.delete_session("calm", session_id)]
+
+    assert went_back == [(session_id, "And now?")] * 2
+    assert asked == ["Hello", "And now?", "And now?"]
+    assert tree.layout.parents == [-1, 0, 0]
+    assert listed == [session_id]
+    assert deleted == [(session_id, True), (session_id, False)]
+    assert work.list_sessions("calm") == ()
+    with pytest.raises(LiveSessionNotFound, match="not one of the agent"):
+        work.delete_session("calm", "none")
 
 
 def test_agent_is_stopped_started_and_removed_with_its_tree(live, source):
