@@ -199,14 +199,14 @@ class Agents(Part):
         """Return an agent's log."""
         return self._home.paths.agent_logs / f"{agent.agent_id}.log"
 
-    def preview(self, source: str, overrides: Overrides = Overrides()) -> AgentPreview:
+    def preview(self, source: str) -> AgentPreview:
         """Return what an agent of a source would get; of a path its image is built. Nothing runs.
 
         Raises AgentfileInvalid, ImageNotFound, ImageRefused, ReferenceInvalid, SignatureRefused.
         """
         self._home.refuse_if_read_only("run an agent")
         read = read_source(self._home, source)
-        plan = make_plan(read.agentfile, read.contexts, read.digests, overrides, read.text)
+        plan = make_plan(read.agentfile, read.contexts, read.digests, Overrides(), read.text)
         declared = read.agentfile.agent
         refusals = {level.value: _find_refusal(level.value) for level in Level}
         return AgentPreview(plan, read.digest, wanted_network(declared), wanted_mounts(declared), refusals)
