@@ -43,7 +43,7 @@ You write a haiku about turtles.
 SOUL
 """,
 }
-_TOOL = '#!/bin/sh\nfor file in "${1:-.}"/*; do echo "${file##*/}"; done\n'
+_TOOL = '#!/bin/sh\nfor file in "${1:-.}"/*; do [ -e "$file" ] && echo "${file##*/}"; done; true\n'
 
 
 def begin(world: World) -> Thread | None:

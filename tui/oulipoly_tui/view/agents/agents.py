@@ -26,7 +26,7 @@ _IN_FLIGHT = 8
 _ACCOUNT = 16
 _USED = 18
 _LEVELS: Mapping[str, str] = {
-    "": "the best in which its CLI works",
+    "": "guarded if its CLI starts in that; else none, and nothing holds it",
     "none": "nothing holds it",
     "guarded": "a box: its tree, its mounts, the CLI's program and login",
     "sealed": "the same, with nothing else of this machine in sight",
