@@ -11,7 +11,7 @@ from starlette.routing import Route
 from oulipoly_engine import __version__
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web.access.gate import Gate, Serving, is_open
-from oulipoly_engine.web.api import access, branches, changes, events, machine, push, requests, sessions
+from oulipoly_engine.web.api import access, agents, branches, changes, events, machine, push, requests, sessions
 from oulipoly_engine.web.api.streams import Hub
 from oulipoly_engine.web.base import bodies, errors
 from oulipoly_engine.web.links import add_links
@@ -68,7 +68,7 @@ def make_app(engine: Engine, serving: Serving | None = None) -> FastAPI:
     app.state.engine, app.state.serving, app.state.hub = engine, serving or Serving(), Hub(engine)
     pages = page_routes(engine)
     app.router.routes.extend(pages)
-    modules = (machine, sessions, branches, events, changes, requests, access, push)
+    modules = (machine, sessions, agents, branches, events, changes, requests, access, push)
     for module in modules:
         app.include_router(module.router)
     rest = [route for module in modules for route in module.router.routes]

@@ -17,6 +17,7 @@ _IDS: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("get", "/requests/{request_id}"): {"session_id": "/session_id"},
     ("get", "/pools"): {"model": "/0/id"},
     ("get", "/me"): {"device_id": "/device_id"},
+    ("get", "/running-agents"): {"agent_id": "/agents/0/agent_id"},
     ("get", "/devices"): {"device_id": "/0/device_id"},
     ("post", "/pair"): {"device_id": "/device_id"},
 }

@@ -76,6 +76,14 @@ ROWS = [
     ("outside", "GET", "/setup?repo_path=/etc", None),
     ("outside", "GET", "/setup?repo_path=~root", None),
     ("look", "GET", "/me/push", None),
+    ("look", "GET", "/running-agents", None),
+    ("look", "GET", "/running-agents/{agent_id}", None),
+    ("look", "GET", "/running-agents/{agent_id}/log", None),
+    ("look", "GET", "/jobs", None),
+    ("look", "GET", "/images", None),
+    ("code", "POST", "/running-agents/{agent_id}/start", None),
+    ("operate", "POST", "/running-agents/{agent_id}/stop", None),
+    ("grant", "POST", "/running-agents/{agent_id}/prompt", {"text": "hello"}),
     ("operate", "GET", "/devices", None),
     ("open", "GET", "/authority.pem", None),
     ("open", "POST", "/pair", {"code": "no"}),
@@ -170,7 +178,13 @@ FORMS = [
 ]
 FORM = "application/x-www-form-urlencoded"
 ENDLESS = {("GET", "/events")}
-NAMES = {"{session_id}": "aaaa0001", "{message_id}": "mmmm", "{request_id}": "rrrr", "{device_id}": "dddd"}
+NAMES = {
+    "{session_id}": "aaaa0001",
+    "{message_id}": "mmmm",
+    "{request_id}": "rrrr",
+    "{device_id}": "dddd",
+    "{agent_id}": "nobody",
+}
 
 
 @pytest.fixture

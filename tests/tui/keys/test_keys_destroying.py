@@ -8,7 +8,8 @@ from oulipoly_tui.actions.registry import ACTIONS
 
 DOOR = "22222222-1111-4111-8111-111111111111"
 # In tests/tui: terminals/test_end_run.py, frame/test_first_set_up_screen.py, keys/test_keys_artifacts.py,
-# keys/test_keys_live.py, keys/test_keys_repl.py and keys/test_keys_transcript.py; pools and views below and by their
+# keys/test_keys_live.py, keys/test_keys_agents.py, keys/test_keys_repl.py and keys/test_keys_transcript.py; pools and
+# views below and by their
 # keys.
 ASKED_ELSEWHERE = {
     *(
@@ -21,6 +22,9 @@ ASKED_ELSEWHERE = {
         "artifacts.remove",
         "transcript.import",
         "live.close",
+        "agents.remove",
+        "agents.delete",
+        "agents.cancel",
     ),
 }
 ASKS = {

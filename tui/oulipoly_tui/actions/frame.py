@@ -13,6 +13,7 @@ _OF_PANES = (
     ("messages", "chat log"),
     ("terminals", "interactive sessions"),
     ("live sessions", "chat", "approvals"),
+    ("running agents", "personas", "images"),
 )
 
 ACTIONS = (

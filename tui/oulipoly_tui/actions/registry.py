@@ -9,12 +9,12 @@ from __future__ import annotations
 from functools import cache
 
 from oulipoly_tui.actions import (
+    agents,
     artifacts,
     branches,
     frame,
     live,
     pools,
-    quota,
     session_files,
     sessions,
     terminals,
@@ -27,7 +27,6 @@ from oulipoly_tui.actions.action import Action, find_term
 ACTIONS: tuple[Action, ...] = (
     *frame.ACTIONS,
     *pools.ACTIONS,
-    *quota.ACTIONS,
     *sessions.ACTIONS,
     *session_files.ACTIONS,
     *views.ACTIONS,
@@ -36,6 +35,7 @@ ACTIONS: tuple[Action, ...] = (
     *terminals.ACTIONS,
     *live.ACTIONS,
     *branches.ACTIONS,
+    *agents.ACTIONS,
     *work.ACTIONS,
 )
 

@@ -36,4 +36,5 @@ PANES: tuple[PaneEntry, ...] = (
     ),
     PaneEntry("repl", 5, "REPL", "oulipoly_tui.panes.terminal.repl", "ReplPane", "detail", least_width=80),
     PaneEntry("live", 6, "Live", "oulipoly_tui.panes.live.live", "LivePane", "detail", least_width=80),
+    PaneEntry("agents", 7, "Agents", "oulipoly_tui.panes.agents.agents", "AgentsPane", "detail", least_width=44),
 )

@@ -14,16 +14,16 @@ from oulipoly_engine.cli.base.parser import Parser, seconds
 from oulipoly_engine.cli.base.questions import Questions, parse_agreed
 from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.agents.agents import Agent, Change, Job, Overrides
+from oulipoly_engine.core.agents.agents import Agent, Overrides
 from oulipoly_engine.core.agents.capabilities import parse_capabilities
 from oulipoly_engine.core.agents.mounts import parse_mount
 from oulipoly_engine.core.agents.plan import parse_pairs
-from oulipoly_engine.core.boxes.report import ATTEMPTS
 from oulipoly_engine.core.live.permissions import PROFILES
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.agents.agents import AgentDetails, AgentStanding, AgentWish
+from oulipoly_engine.facade.agents.agents import AgentStanding, AgentWish
+from oulipoly_engine.facade.agents.documents import agent_json, describe, details_json, standing_json
 from oulipoly_engine.facade.base.own_process import interruptible, parent_invocation
 from oulipoly_engine.facade.live.standing import LiveStatus, to_json
 
@@ -167,8 +167,7 @@ def _remove(context: Context, options: Namespace) -> int:
 
 
 def _tell_agent(options: Namespace, agent: Agent, line: str) -> int:
-    document = {"agent_id": agent.agent_id, "name": agent.name, "status": agent.status, "isolation": agent.isolation}
-    return tell(options, document, line)
+    return tell(options, agent_json(agent), line)
 
 
 # Looking -------------------------------------------------------------------------------------------------------------
@@ -182,26 +181,6 @@ def _list(context: Context, options: Namespace) -> int:
     else:
         output.write_lines(table([_HEADINGS, *map(_row, standings)]))
     return 0
-
-
-def standing_json(standing: AgentStanding) -> dict[str, Any]:
-    """Return how an agent stands as scripts get it."""
-    agent = standing.agent
-    return {
-        "agent_id": agent.agent_id,
-        "name": agent.name,
-        "status": standing.status,
-        "reason": agent.reason or None,
-        "problem": agent.problem or None,
-        "isolation": agent.isolation or None,
-        "in_flight": standing.in_flight,
-        "model": agent.plan.model or None,
-        "runtime": agent.plan.runtime,
-        "source": agent.source,
-        "digest": agent.digest or None,
-        "created_at": to_text(agent.created_at),
-        "updated_at": to_text(agent.updated_at),
-    }
 
 
 def _row(standing: AgentStanding) -> tuple[str, ...]:
@@ -236,111 +215,7 @@ def _session_json(status: LiveStatus) -> dict[str, Any]:
 
 def _inspect(context: Context, options: Namespace) -> int:
     details = context.engine.agents.inspect(options.name)
-    agent = details.standing.agent
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, **_details_json(details)})
-        return 0
-    rows = [
-        ("name", agent.name),
-        ("id", agent.agent_id),
-        ("status", details.standing.status + (f" ({agent.reason}): {agent.problem}" if agent.reason else "")),
-        ("isolation", agent.isolation or "-"),
-        *(("", f"not held: {sentence}") for sentence in details.unheld),
-        *_report_rows(details),
-        ("model", agent.plan.model or "-"),
-        ("runtime", agent.plan.runtime),
-        ("source", agent.source),
-        ("folder", details.view.root),
-        ("tools", ", ".join(tool.name for tool in agent.plan.tools) or "-"),
-        ("capabilities", ", ".join(agent.plan.capabilities) or "-"),
-        *(("mount", f"{mount.host} at {mount.target}") for mount in agent.plan.mounts),
-        *(("left out", f"the variable {name}, which is reserved") for name in details.skipped),
-        *(("session", session) for session in details.sessions[:5]),
-        *(("history", _describe_change(change)) for change in details.history[-5:]),
-    ]
-    output.write_lines(table([tuple(map(plain, row)) for row in rows]))
-    return 0
-
-
-def _report_rows(details: AgentDetails) -> list[tuple[str, str]]:
-    report = details.report
-    if report is None:
-        return []
-    rows = [("measured", f"{ATTEMPTS[name][0]}: {'yes' if name in report.reached else 'no'}") for name in ATTEMPTS]
-    return rows + [("", f"NOT AS IT SHOULD BE: it can {ATTEMPTS[name][0]}") for name in report.unexpected]
-
-
-def _details_json(details: AgentDetails) -> dict[str, Any]:
-    agent = details.standing.agent
-    plan = agent.plan
-    return standing_json(details.standing) | {
-        "root": details.view.root,
-        "workspace": details.view.workspace,
-        "configs": dict(plan.configs),
-        "variables": [each.name for each in plan.variables],
-        "variables_left_out": list(details.skipped),
-        "tools": [{"name": tool.name, "ref": tool.ref or None, "description": tool.description} for tool in plan.tools],
-        "mounts": [{"host": each.host, "target": each.target, "read_only": each.is_read_only} for each in plan.mounts],
-        "capabilities": list(plan.capabilities),
-        "profile": plan.profile or None,
-        "sessions": list(details.sessions),
-        "history": [_change_json(change) for change in details.history],
-        "runs_of_tools": [job_json(job) for job in details.jobs],
-        "isolation_report": _report_json(details),
-    }
-
-
-def _report_json(details: AgentDetails) -> dict[str, Any]:
-    report = details.report
-    document: dict[str, Any] = {"level": details.standing.agent.isolation or None, "not_held": list(details.unheld)}
-    if report is None:
-        return document | {"measured": None}
-    measured = {
-        "network": report.network,
-        "reached": list(report.reached),
-        "held": list(report.held),
-        "unexpected": list(report.unexpected),
-        "readable": list(report.readable),
-        "writable": list(report.writable),
-        "variables": list(report.variables),
-    }
-    return document | {"measured": measured}
-
-
-def _change_json(change: Change) -> dict[str, Any]:
-    return {
-        "at": to_text(change.at),
-        "status": change.status,
-        "reason": change.reason or None,
-        "detail": change.detail or None,
-    }
-
-
-def _describe_change(change: Change) -> str:
-    why = f" ({change.reason})" if change.reason else ""
-    return f"{change.at.astimezone():%Y-%m-%d %H:%M:%S} {change.status}{why} {change.detail}".rstrip()
-
-
-def job_json(job: Job) -> dict[str, Any]:
-    """Return what is known of a tool that was run as scripts get it."""
-    return {
-        "job_id": job.job_id,
-        "agent_id": job.agent_id,
-        "kind": job.kind,
-        "tool": job.tool,
-        "arguments": list(job.arguments),
-        "labels": dict(job.labels),
-        "status": job.status,
-        "exit_code": job.exit_code,
-        "stdout": job.stdout,
-        "stderr": job.stderr,
-        "stdout_bytes": job.stdout_bytes,
-        "stderr_bytes": job.stderr_bytes,
-        "problem": job.problem or None,
-        "created_at": to_text(job.created_at),
-        "begun_at": None if job.begun_at is None else to_text(job.begun_at),
-        "ended_at": None if job.ended_at is None else to_text(job.ended_at),
-    }
+    return tell(options, details_json(details), *table([tuple(map(plain, row)) for row in describe(details)]))
 
 
 def _logs(context: Context, options: Namespace) -> int:

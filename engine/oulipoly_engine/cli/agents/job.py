@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 
-from oulipoly_engine.cli.agents.agent import job_json, split_tool_words
+from oulipoly_engine.cli.agents.agent import split_tool_words
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, seconds
@@ -16,6 +16,7 @@ from oulipoly_engine.core.agents.plan import parse_pairs
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.agents.documents import job_json
 
 _HEADINGS = ("ID", "STATUS", "EXIT", "TOOL", "BEGUN", "LABELS")
 _UNFINISHED = 75  # EX_TEMPFAIL

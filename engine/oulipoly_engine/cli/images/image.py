@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
@@ -13,16 +13,20 @@ from oulipoly_engine.cli.base.questions import Questions, parse_agreed
 from oulipoly_engine.cli.base.telling import tell
 from oulipoly_engine.core.images.manifest import AGENT_KIND
 from oulipoly_engine.core.text.columns import plain, size_text, table
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import Declined
 from oulipoly_engine.facade import output
+from oulipoly_engine.facade.images.documents import (
+    change_json,
+    change_lines,
+    comparison_json,
+    describe_parts,
+    image_json,
+)
 from oulipoly_engine.records import asdict
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.images.changes import Change
     from oulipoly_engine.core.images.info import ImageInfo
     from oulipoly_engine.core.images.signature import Verdict
-    from oulipoly_engine.facade.images.images import AgentImage
 
 _MORE = {  # behind the summary, in a command's help
     "build": "The same input gives the same digest: the image says no time, unless SOURCE_DATE_EPOCH or a LABEL does.",
@@ -37,7 +41,6 @@ _VERDICTS: Mapping[Verdict, str] = {
     "unsigned": "not signed",
     "refused": "not signed by the publisher whom you have pinned",
 }
-_SHOWN_LINES = 40  # of one text that differs
 _REFERENCE = "NAME[:TAG][@DIGEST], or a digest"
 
 
@@ -96,34 +99,12 @@ def _kind(media_type: str) -> str:
 
 def _inspect(context: Context, options: Namespace) -> int:
     info = context.engine.images.inspect(options.image)
-    if info.media_type != AGENT_KIND:
-        return tell(options, asdict(info), *_info_lines(info))
-    image = context.engine.images.load(options.image)
-    return tell(options, asdict(info) | _agent_json(image), *_info_lines(info), *_agent_lines(image))
-
-
-def _agent_json(image: AgentImage) -> dict[str, Any]:
-    layers = [
-        {"part": part, "digest": layer.digest, "size": layer.size, "media_type": layer.media_type}
-        for part, layer in image.layers.items()
-    ]
-    return {
-        "agent": _redact_all(asdict(image.agentfile.agent)),
-        "origins": dict(image.agentfile.origins),
-        "layers": layers,
-    }
-
-
-def _redact_all(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return a document whose texts hold no secrets: an image may come from anybody, and its ENV hold anything."""
-    match value:
-        case str():
-            return redact(value)
-        case dict():
-            return {key: _redact_all(each) for key, each in value.items()}
-        case list() | tuple():
-            return [_redact_all(each) for each in value]
-    return value
+    image = context.engine.images.load(options.image) if info.media_type == AGENT_KIND else None
+    lines = [*_info_lines(info)]
+    if image is not None:
+        rows = [("  part", "says", "where"), *describe_parts(image)]
+        lines += table([tuple(map(plain, row)) for row in rows])
+    return tell(options, image_json(info, image), *lines)
 
 
 def _info_lines(info: ImageInfo) -> Iterator[str]:
@@ -132,50 +113,11 @@ def _info_lines(info: ImageInfo) -> Iterator[str]:
     yield f"  kind    {plain(info.media_type)}, {size_text(info.size)}"
 
 
-def _agent_lines(image: AgentImage) -> Iterator[str]:
-    """Yield the parts of an agent as they count, each with where it stands."""
-    agent = image.agentfile.agent
-    rows = [("from", agent.base), ("runtime", agent.runtime), ("model", agent.model), ("exec", " ".join(agent.exec))]
-    rows += [(f"context {each.name}", each.description or each.file or "its text") for each in agent.contexts]
-    rows += [(f"config {each.key}", "required" if each.value is None else str(each.value)) for each in agent.configs]
-    rows += [(f"bin {each.name}", each.image) for each in agent.bins]
-    rows += [(f"add {each.name}", each.description or each.src) for each in agent.adds]
-    rows += [(f"env {each.key}", each.value) for each in agent.envs]
-    rows += [(f"capability {each}", "granted") for each in agent.capabilities]
-    rows += [(f"label {key}", value) for key, value in agent.labels.items()]
-    origins = image.agentfile.origins
-    shown = [(f"  {plain(key)}", plain(redact(text)), plain(origins.get(key, ""))) for key, text in rows if text]
-    yield from table([("  part", "says", "where"), *shown])
-
-
 def _diff(context: Context, options: Namespace) -> int:
-    before, after, changes = context.engine.images.compare(options.before, options.after)
-    document = {
-        "before": {"ref": str(before.reference), "digest": before.entry.digest},
-        "after": {"ref": str(after.reference), "digest": after.entry.digest},
-        "changes": [change_json(change) for change in changes],
-        "is_weighty": any(change.is_weighty for change in changes),
-    }
+    comparison = context.engine.images.compare(options.before, options.after)
+    document = comparison_json(*comparison)
+    changes = comparison[2]
     return tell(options, document, *(change_lines(changes) or ["the agents are the same"]))
-
-
-def change_json(change: Change) -> dict[str, Any]:
-    """Return a change as scripts get it, without secrets."""
-    before, after = (None if text is None else redact(text) for text in (change.before, change.after))
-    lines = [redact(line) for line in change.lines]
-    return {"part": change.part, "name": change.name, "before": before, "after": after, "lines": lines}
-
-
-def change_lines(changes: Sequence[Change]) -> list[str]:
-    """Return changes for a person, without secrets."""
-    lines = []
-    for change in changes:
-        values = [plain(redact(text)) for text in (change.before, change.after) if text is not None]
-        lines.append(f"{change.sign} {change.part}  {plain(change.name)}  {' -> '.join(values)}")
-        lines += [f"    {plain(redact(line))}" for line in change.lines[:_SHOWN_LINES]]
-        if len(change.lines) > _SHOWN_LINES:
-            lines.append(f"    and {len(change.lines) - _SHOWN_LINES} more lines")
-    return lines
 
 
 def _pull(context: Context, options: Namespace) -> int:

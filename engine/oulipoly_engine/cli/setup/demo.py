@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oulipoly_demo import world
-from oulipoly_demo.past import state
+from oulipoly_demo.past import agents, state
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.errors import RunnerError
@@ -49,7 +49,11 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     with _steps() as tell:
         tell("making the accounts")
         built = world.ensure(root)
+        making = agents.begin(built)
         state.ensure(built, tell=tell)
+        if making is not None:
+            tell("running two agents")
+            making.join()
     if options.path:
         output.write_line(str(built.root))
         return 0

@@ -53,13 +53,20 @@ COMMANDS = (
         (Argument("path"),),
         ("agentfile", "package agent", "oci"),
     ),
-    reads("image ls", "images", "list the images of agents", synonyms=("agents images", "oci artifacts")),
-    reads("image inspect", "show image", "show what an agent is: each part, and where it comes from", (_IMAGE,)),
+    reads("image ls", "images", "list the images of agents", synonyms=("agents images", "oci artifacts"), scope="view"),
+    reads(
+        "image inspect",
+        "show image",
+        "show what an agent is: each part, and where it comes from",
+        (_IMAGE,),
+        ("image parts",),
+    ),
     reads(
         "image diff",
         "compare images",
         "show what an update of an agent changes: prompt, tools, permissions, network, mounts",
         (_IMAGE, Argument("image")),
+        ("what an update changes",),
     ),
     writes(
         "image pull",
@@ -71,7 +78,9 @@ COMMANDS = (
     writes("image push", "push image", "put an image into a registry, signatures too", (_IMAGE,), ("share agent",)),
     writes("image sign", "sign image", "sign an image, so that others can tell whose it is", (_IMAGE,)),
     reads("image verify", "verify image", "say who has signed an image, and whom you have pinned", (_IMAGE,)),
-    writes("image tag", "tag image", "give an image another reference", (_IMAGE, Argument("reference"))),
+    writes(
+        "image tag", "tag image", "give an image another reference", (_IMAGE, Argument("reference")), ("name image",)
+    ),
     destroys("image rm", "remove image", "remove an image with all its tags", (_IMAGE,), ("delete image",)),
     writes("image export", "export image", "write an image into one file, with its signatures", (_IMAGE,)),
     writes("image import", "import image", "take in an image that was exported", (Argument("file", is_rest=True),)),

@@ -14,6 +14,8 @@ class Need(StrEnum):
     MODEL = "choose a model first"
     SESSION = "choose a session first"
     ENTRY = "choose a message first"
+    AGENT = "choose an agent first: 7 lists them"
+    IMAGE = "choose an image first: v in Agents lists them"
     WORKTREE = "choose a worktree first"
     DEVICE = "choose a device first"
     FILE = "choose a file first"
@@ -45,6 +47,8 @@ OF_ARGUMENTS = {  # what is chosen, where a face shows it; else it is named
     "model": Need.MODEL,
     "session": Need.SESSION,
     "sessions": Need.SESSION,
+    "agent name": Need.AGENT,
+    "reference": Need.IMAGE,
     "device": Need.DEVICE,
     "file": Need.FILE,
     "address": Need.ARTIFACT,

@@ -12,6 +12,7 @@ import signal
 import time
 import uuid
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from oulipoly_engine.core.agents.states import RUNNING, Reason
 from oulipoly_engine.core.agents.texts import AgentView
 from oulipoly_engine.core.boxes.box import Level, list_unheld
 from oulipoly_engine.core.boxes.report import IsolationReport
+from oulipoly_engine.core.images.info import wanted_mounts, wanted_network
 from oulipoly_engine.core.images.refusals import AgentfileInvalid, ImageNotFound, ImageRefused, SignatureRefused
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.launch.cli_options import CliOptions, check_system_prompt, find_refusal
@@ -116,6 +118,16 @@ class AgentDetails(Record):
     report: IsolationReport | None = None  # measured from inside; None: nothing holds it, or it does not run
 
 
+class AgentPreview(Record):
+    """What an agent would get, before it is run."""
+
+    plan: AgentPlan
+    digest: str
+    network: tuple[str, ...]  # that its image asks for, `HOST:PORT`
+    mounts: tuple[str, ...]  # the same, `TARGET[:ro]`
+    refusals: Mapping[str, str]  # by level: why this machine cannot give it; empty: it can
+
+
 class Agents(Part):
     """The running agents of one user."""
 
@@ -126,7 +138,10 @@ class Agents(Part):
             self._home.write_along(store, lambda: self._settle(store), None)
             listed = agents.list_agents(store, has_removed=has_removed)
             in_flight = self._count_in_flight(store)
-        return tuple(AgentStanding(agent, in_flight[agent.agent_id]) for agent in listed)
+            accounts = agents.list_accounts(store)
+        return tuple(
+            AgentStanding(agent, in_flight[agent.agent_id], accounts.get(agent.agent_id, "")) for agent in listed
+        )
 
     def find(self, identity: str) -> Agent:
         """Return the agent of a name, or whose id begins so. Raises AgentNotFound, IdAmbiguous."""
@@ -185,6 +200,18 @@ class Agents(Part):
     def log(self, agent: Agent) -> Path:
         """Return an agent's log."""
         return self._home.paths.agent_logs / f"{agent.agent_id}.log"
+
+    def preview(self, source: str) -> AgentPreview:
+        """Return what an agent of a source would get; of a path its image is built. Nothing runs.
+
+        Raises AgentfileInvalid, ImageNotFound, ImageRefused, ReferenceInvalid, SignatureRefused.
+        """
+        self._home.refuse_if_read_only("run an agent")
+        read = read_source(self._home, source)
+        plan = make_plan(read.agentfile, read.contexts, read.digests, Overrides(), read.text)
+        declared = read.agentfile.agent
+        refusals = {level.value: _find_refusal(level.value) for level in Level}
+        return AgentPreview(plan, read.digest, wanted_network(declared), wanted_mounts(declared), refusals)
 
     # Life ------------------------------------------------------------------------------------------------------------
     def run(self, wish: AgentWish) -> Agent:
@@ -504,6 +531,15 @@ class Agents(Part):
         living = {host.session_id for host in hosts.survey(self._home.paths)} if open_turns else set()
         count.update(agent_id for agent_id, session_id in open_turns if session_id in living)
         return count
+
+
+def _find_refusal(level: str) -> str:
+    """Say why this machine cannot give a level; empty: it can."""
+    try:
+        check_isolation(level)
+    except IsolationUnavailable as error:
+        return error.message
+    return ""
 
 
 _UNHELD_WITHOUT_BOX = ("nothing holds it: every path, process and address of its user is reached",)

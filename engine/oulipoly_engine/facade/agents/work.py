@@ -25,7 +25,8 @@ from oulipoly_engine.facade.live.sessions import LiveSessions, NewSession
 from oulipoly_engine.process.liveness import own_mark
 from oulipoly_engine.service.agents.job_host import MOST_JOBS, WorkerOrder, start_worker
 from oulipoly_engine.service.agents.start import cli_bin_dirs, require_ready
-from oulipoly_engine.service.agents.tools import Stream, ToolResult, Tools, end_process, redact_words
+from oulipoly_engine.service.agents.tools import Stream, Tools, end_process, redact_words
+from oulipoly_engine.service.agents.tools import ToolResult as ToolResult
 from oulipoly_engine.service.agents.tree import agent_prompt
 from oulipoly_engine.store.agents import agents, jobs
 
@@ -85,6 +86,12 @@ class AgentWork(Agents):
         if owner is None or owner.agent_id != agent.agent_id:
             raise UsageInvalid(f"the session {session[:80]} is not one of the agent {agent.name}")
         return live
+
+    def find_newest_session(self, identity: str) -> str | None:
+        """Return the session of an agent that began last; None: it has none. Raises AgentNotFound."""
+        agent = self._require_running(identity)
+        with self._home.lend_store_to_read() as store:
+            return next(iter(agents.list_sessions(store, agent.agent_id)), None)
 
     def close_session(self, session_id: str) -> None:
         """End the process of a session; its next message starts it again."""

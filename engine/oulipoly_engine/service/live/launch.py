@@ -229,7 +229,7 @@ class LiveLauncher(Record):
         from oulipoly_engine.service.extensions.handover import OURS, HandOver  # noqa: PLC0415 - as above
 
         path = self._tool_socket(session)
-        hand_over = HandOver({OURS: bridge_server(path, 2 * PROMPT_S)}, self.paths.home)
+        hand_over = HandOver({OURS: bridge_server(path, 2 * PROMPT_S)}, self.paths.home, self.paths.linked_homes)
         mark = {variables.PARENT_INVOCATION: env[variables.PARENT_INVOCATION]}
         order = make_order(path, markers.without_channel(inherited_environment()) | mark)
         return *hand_over.give_session(opening, cli, runtime.kind, env, allows=True), order

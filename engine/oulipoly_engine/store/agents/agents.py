@@ -17,7 +17,7 @@ from oulipoly_engine.errors import AgentStateInvalid, NameTaken
 from oulipoly_engine.records import asdict, prepare
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.rows import name_values
-from oulipoly_engine.store.models.live import AgentHistoryRow, AgentRow, AgentSessionRow, LiveTurnRow
+from oulipoly_engine.store.models.live import AgentHistoryRow, AgentRow, AgentSessionRow, LiveSessionRow, LiveTurnRow
 
 _COLUMNS = AgentRow._meta.sorted_fields
 _ID_DIGITS = 8  # that lists show
@@ -169,6 +169,18 @@ def list_sessions(store: Store, agent_id: str) -> tuple[str, ...]:
     row = AgentSessionRow
     query = row.select(row.session_id).where(row.agent_id == agent_id).order_by(row.created_at.desc())
     return tuple(session_id for (session_id,) in store.rows(query))
+
+
+def list_accounts(store: Store) -> dict[str, str]:
+    """Return by agent what its newest session is on: an account, or a runtime that has none."""
+    row = LiveSessionRow
+    session = AgentSessionRow
+    query = session.select(session.agent_id, row.account, row.runtime_id).join(
+        row, on=row.session_id == session.session_id
+    )
+    return {
+        agent_id: account or runtime for agent_id, account, runtime in store.rows(query.order_by(session.created_at))
+    }
 
 
 def list_open_turns(store: Store, agent_ids: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:

@@ -23,6 +23,14 @@ def room_rows(names: Sequence[str], snapshot: Snapshot | None) -> tuple[Row, ...
     return tuple(Row(name, ((fit_text(name, width), ""), (text, tone))) for name, _, text, tone in found)
 
 
+def describe_room(name: str, snapshot: Snapshot | None) -> tuple[str, Tone]:
+    """Return what is used of an account: its fullest window."""
+    if snapshot is None:
+        return "", ""
+    _, text, tone = _rank_and_describe(snapshot.account(name), snapshot.at)
+    return text, tone
+
+
 def _rank_and_describe(view: AccountView | None, now: datetime) -> tuple[float, str, Tone]:
     """Return the place in the order, 0 for an unused account, then what is said of it."""
     if view is not None and (view.is_exhausted or view.wishes.disabled or view.wishes.drained):
