@@ -297,8 +297,8 @@ class TerminalView(Widget, can_focus=True):
     def attach_hidden(self, columns: int, rows: int) -> None:
         """Hear of bells and activity before we are ever shown."""
         self._is_attached = True
-        columns, rows = self._said_size = max(1, columns), max(1, rows)
-        self._send(messages.Attach(columns, rows, "hidden"))
+        self._said_size = (max(1, columns), max(1, rows))
+        self._send(messages.Attach(max(1, columns), max(1, rows), "hidden"))
 
     def stand_aside(self, *, on: bool) -> None:
         """Have no say in the size and get no pictures, or have and get them again."""
