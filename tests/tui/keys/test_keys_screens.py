@@ -355,6 +355,10 @@ async def choose_look_at_and_write_an_export(one, folder):
     await one.until(lambda: preview.scroll_offset.y == min(10, preview.max_scroll_y) > 0)
     await one.press("pageup")
     await one.until(lambda: preview.scroll_offset.y == 0)
+    size = one.app.size
+    await one.pilot.resize_terminal(50, size.height)
+    await one.until(lambda: max(sum(len(text) for text, _ in row) for row in preview.lines) <= 50)
+    await one.pilot.resize_terminal(*size)
     await one.press("ctrl+o")
     await one.until(lambda: line(one).value.endswith(".html"))
     await one.pilot.click("#export-options", offset=(4, 0))

@@ -85,8 +85,8 @@ def ask_name(app: App[Any], title: str, text: str, act: Callable[[str], object],
     ask(app, title, text, lambda answer: _act_with(answer.strip() or None, act), value)
 
 
-def read(app: App[Any], title: str, lines: Sequence[Line]) -> None:
-    """Show lines to read."""
+def read(app: App[Any], title: str, lines: Sequence[Line] | Callable[[int], Sequence[Line]]) -> None:
+    """Show lines to read. lines: or what lays them out for the terminal's columns."""
     from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - as above
 
     app.push_screen(Reading(title, lines))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -15,6 +15,8 @@ from oulipoly_tui.view.frame.hints import CLOSE
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.standing import is_standing
+
+LinesOfWidth = Callable[[int], Sequence[Line]]  # of the terminal's columns
 
 
 class Reading(ScrollScreen[None]):
@@ -29,7 +31,8 @@ class Reading(ScrollScreen[None]):
     Reading Lines { height: auto; max-height: 100%; scrollbar-gutter: stable; }
     """
 
-    def __init__(self, title: str, lines: Sequence[Line]) -> None:
+    def __init__(self, title: str, lines: Sequence[Line] | LinesOfWidth) -> None:
+        """Take what is shown; what is laid out for a width is laid out again when the terminal has another one."""
         super().__init__()
         self._title = title
         self._content = lines
@@ -39,7 +42,7 @@ class Reading(ScrollScreen[None]):
         with Box() as box:
             box.border_title = Content(self._title)
             box.border_subtitle = self.HINTS
-            yield Lines(self._content)
+            yield Lines(self._lay_out())
 
     def on_resize(self) -> None:
         """Wrap to the width."""
@@ -60,6 +63,11 @@ class Reading(ScrollScreen[None]):
             return
         shown = self.query_one(Lines)
         width = shown.scrollable_content_region.width
-        lines = wrap_lines(self._content, width) if width else self._content
+        lines = self._lay_out()
+        if width:
+            lines = wrap_lines(lines, width)
         shown.styles.height = len(lines)
         shown.show_lines(lines)
+
+    def _lay_out(self) -> Sequence[Line]:
+        return self._content(self.app.size.width) if callable(self._content) else self._content

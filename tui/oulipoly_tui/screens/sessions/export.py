@@ -62,6 +62,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         self._wish = ExportOptions()
         self._force = ("", "")  # place and format that may be written over: it was said that there is something
         self._is_asking = self._is_dirty = False
+        self._answer: Any = None  # a Preview, a text, or what is wrong; None: none yet
 
     def compose(self) -> ComposeResult:
         """Lay out options, place and preview."""
@@ -174,13 +175,21 @@ class Export(ModalScreen[Mapping[str, Path]]):
 
     def _take_answer(self, found: Any) -> None:  # noqa: ANN401 - a Preview, a text, or what is wrong
         self._is_asking = False
-        if is_standing(self):
-            shown = self.query_one("#export-preview", Lines)
-            width = max(20, shown.scrollable_content_region.width - 1)
-            shown.show_lines(wrap_lines(preview_lines(found, width), width))
+        self._answer = found
+        self._draw_preview()
         if self._is_dirty:
             self._is_dirty = False
             self._ask()
+
+    def on_resize(self) -> None:
+        """Wrap the preview to the width."""
+        self.call_after_refresh(self._draw_preview)
+
+    def _draw_preview(self) -> None:
+        if self._answer is not None and is_standing(self):
+            shown = self.query_one("#export-preview", Lines)
+            width = max(20, shown.scrollable_content_region.width - 1)
+            shown.show_lines(wrap_lines(preview_lines(self._answer, width), width))
 
     def _draw(self) -> None:
         self.query_one("#export-options", Lines).show_lines(option_lines(self._wish))

@@ -30,7 +30,7 @@ from oulipoly_tui.view.sessions.tree import (
     summary_rows,
 )
 from oulipoly_tui.view.sessions.turn_files import file_lines, part_rows, restored_lines
-from oulipoly_tui.view.transcript.spans import Row, cut, wrap_lines
+from oulipoly_tui.view.transcript.spans import Line, Row, cut, wrap_lines
 from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
@@ -289,8 +289,10 @@ class TreeScreen(ActingScreen):
         names = ("< This message", "> The marked one" if self._look.marked else "> Where it goes on")
 
         def on_compared(compared: tuple[SessionTree, Comparison]) -> None:
-            lines = comparison_lines(*compared, names, min(self.app.size.width - _EDGES, _READING))
-            dialogs.read(self.app, "Two branches", lines)
+            def lay_out(width: int) -> tuple[Line, ...]:
+                return comparison_lines(*compared, names, min(width - _EDGES, _READING))
+
+            dialogs.read(self.app, "Two branches", lay_out)
 
         compare = self._engine.sessions.branches.compare
         self._app.work("compare", partial(compare, self._session, entry.entry_id, self._look.marked), on_compared)
