@@ -57,3 +57,16 @@ def test_agent_keeps_a_note(agents, api, plan, cli):
     agents.run("agent", "prompt", "calm", "Keep it.")
 
     assert "Rome" == json.loads(agents.run("agent", "notes", "calm", "get", "city", "--json").stdout)["text"]
+
+
+def test_two_agents_that_ask_each_other_are_stopped(agents, api, plan):
+    for name, cli, other in (("calm", "claude", "wild"), ("wild", "codex", "calm")):
+        agents.run_agent(name, cli, "guarded")
+        arguments = {"agent": other, "text": "And you?"}
+        api.plans[f"{cli}-one"] = plan(tool=CALLS[cli](NAMES[cli]("agent-prompt"), arguments))
+    agents.run("agent", "link", "calm", "wild")
+    agents.run("agent", "link", "wild", "calm")
+
+    asked = agents.run("agent", "prompt", "calm", "Ask.", "--json")
+
+    assert "calm > wild > calm > wild wait for one another already" in asked.stdout, asked.stderr

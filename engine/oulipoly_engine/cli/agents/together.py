@@ -83,7 +83,8 @@ def _link_json(link: AgentLink) -> dict[str, Any]:
 # Notes ---------------------------------------------------------------------------------------------------------------
 def _add_notes(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help="the agent's name or id")
-    parser.add_argument("action", metavar="ACTION", nargs="?", default="list", choices=("list", *_WITH_KEY))
+    actions = ("list", *_WITH_KEY)
+    parser.add_argument("action", metavar="ACTION", nargs="?", default="list", choices=actions, help=", ".join(actions))
     parser.add_argument("key", metavar="KEY", nargs="?", default="", help="the note's name")
     parser.add_argument("text", metavar="TEXT", nargs="*", help="of `set`")
 
@@ -102,7 +103,9 @@ def _notes(context: Context, options: Namespace) -> int:
         case "set":
             text = " ".join(options.text)
             text = stdio.read_patiently(diagnostics.note) if text in ("", "-") else text
-            return tell(options, _note_json(together.save_note(options.name, options.key, text)), f"{key} is kept")
+            note = together.save_note(options.name, options.key, text)
+            secrets = ["what looks like a secret was taken out"] if note.text != text else []
+            return tell(options, _note_json(note), f"{key} is kept", notes=secrets)
         case "delete":
             together.delete_note(options.name, options.key)
             return tell(options, {"key": options.key}, f"{key} is deleted")

@@ -487,7 +487,9 @@ class Agents(Part):
         self._end_work(store, agent)
         remove_tree(self.root(agent))
         self.log(agent).unlink(missing_ok=True)
-        return agents.move(store, agent.agent_id, "clean_up", self._home.now())
+        with store.write():
+            together.forget(store, agent.agent_id, self._home.now())  # what a call under way has written meanwhile
+            return agents.move(store, agent.agent_id, "clean_up", self._home.now())
 
     # Settling --------------------------------------------------------------------------------------------------------
     def _settle(self, store: Store) -> None:

@@ -10,7 +10,7 @@ from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.capabilities import Note, check_key, parse_capabilities
 from oulipoly_engine.core.agents.tokens import AgentToken, write_token
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.errors import LinkMissing, TokenInvalid, UsageInvalid
+from oulipoly_engine.errors import AgentStateInvalid, LinkMissing, TokenInvalid, UsageInvalid
 from oulipoly_engine.facade.agents.agents import Agents
 from oulipoly_engine.facade.base.home import Part, find_only
 from oulipoly_engine.facade.base.own_process import require_person
@@ -36,6 +36,9 @@ class Together(Part):
         """Let an agent prompt another one, and return that. Raises AgentNotFound, UsageInvalid, RequestRefused."""
         with self._writing("link agents") as store:
             ends = self._find_ends(source, target)
+            for agent in ends:
+                if agent.status == "removing":
+                    raise AgentStateInvalid(f"the agent {agent.name} is being removed: run another one")
             now = self._home.now()
             together.link(store, ends[0].agent_id, ends[1].agent_id, now)
             return AgentLink(*ends, now)

@@ -18,7 +18,6 @@ from oulipoly_engine.core.text.lines import LineSplitter, Oversized
 from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.drivers.mcp_server import LONGEST_LINE, McpServer, ServedTool, ToolResult
 from oulipoly_engine.errors import ExtensionNotFound, Interrupted, RunnerError
-from oulipoly_engine.facade.agents.tools import AgentTools
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.command import inherited_environment, replace_process
 from oulipoly_engine.process.spawn import boxed_words
@@ -66,6 +65,8 @@ class Serving:
 
         token: empty: the client's first line is it. One that does not hold gives no tools.
         """
+        from oulipoly_engine.facade.agents.tools import AgentTools  # noqa: PLC0415 - tools of extensions need none of it
+
         lines = _lines(read)
         token = token or next(lines, b"").decode("utf-8", "replace").strip()
         tools = AgentTools(self._home)

@@ -11,11 +11,9 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.boxes.box import Access, Box, Level, Mount
-from oulipoly_engine.core.live.sessions import LiveSession
-from oulipoly_engine.core.setup.mcp import Server
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.host.launcher import escape_word, unescape_word
 from oulipoly_engine.process.command import Command
@@ -23,6 +21,11 @@ from oulipoly_engine.process.spawn import DEVNULL, Child, spawn
 from oulipoly_engine.process.stop import TERM_LADDER, stop
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.agents import bridge
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.accounts.clis.cli import Cli
+    from oulipoly_engine.core.live.sessions import LiveSession
+    from oulipoly_engine.core.setup.mcp import Server
 
 TOKEN = "RUNNER_AGENT_TOKEN"  # noqa: S105 - the variable's name
 _MOST = 8  # connections of one session at once
@@ -51,6 +54,8 @@ def make_order(path: str, environment: Mapping[str, str]) -> ToolOrder:
 
 def bridge_server(path: str, timeout_s: float) -> Server:
     """Return what an agent's CLI starts as its MCP server, in its box. timeout_s: of one call."""
+    from oulipoly_engine.core.setup.mcp import Server  # noqa: PLC0415 - a host, which only listens, needs none of it
+
     words = (str(Path(sys.executable).resolve()), "-I", "-S", _BRIDGE, path)
     return Server("local", words, {TOKEN: f"${{{TOKEN}}}"}, timeout_ms=1000 * timeout_s)
 

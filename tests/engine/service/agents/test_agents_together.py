@@ -9,6 +9,7 @@ from oulipoly_engine import variables
 from oulipoly_engine.core.agents.agents import Overrides
 from oulipoly_engine.core.agents.capabilities import CAPABILITIES, MOST_WAITING
 from oulipoly_engine.errors import (
+    AgentStateInvalid,
     LinkMissing,
     NoteNotFound,
     RequestRefused,
@@ -18,6 +19,7 @@ from oulipoly_engine.errors import (
 )
 from oulipoly_engine.facade.agents.agents import AgentWish
 from oulipoly_engine.facade.agents.tools import AgentTools
+from oulipoly_engine.process.liveness import here
 from oulipoly_engine.service.agents.tokens import write_agent_token
 from oulipoly_engine.store.agents import agents, together
 from oulipoly_engine.store.base.db import open_store
@@ -125,6 +127,22 @@ def test_removed_agent_leaves_no_note_no_link_and_no_token(live, calm, store):
     assert all(each.revoked_at for each in together.list_tokens(store, calm.agent.agent_id))
     with pytest.raises(TokenRevoked):
         calm.call("note-list")
+
+
+def test_removal_that_was_killed_is_finished_with_notes_links_and_tokens(live, calm, store):
+    Agent(live, "wild", ())
+    live.engine.together.link("wild", "calm")
+    calm.call("note-save", key="a", text="b")
+    agents.move(store, calm.agent.agent_id, "remove", calm.agent.created_at, owner=f"1 1 {here() or ''}")
+    with pytest.raises(TokenInvalid, match="removed"):
+        calm.call("note-list")
+    with pytest.raises(AgentStateInvalid, match="being removed"):
+        live.engine.together.link("wild", "calm")
+    left = [standing.agent.name for standing in live.open_engine().agents.list()]
+
+    assert ["wild"] == left
+    assert () == together.list_notes(store, calm.agent.agent_id) == together.list_links(store)
+    assert all(each.revoked_at for each in together.list_tokens(store, calm.agent.agent_id))
 
 
 def test_token_lies_nowhere_and_one_that_is_revoked_gives_nothing(live, calm):
