@@ -12,6 +12,7 @@ from report import Result
 from world import World
 
 from rows import (
+    agents,
     app,
     artifacts,
     boxes,
@@ -76,6 +77,9 @@ ROWS = (
     Row("artifact-get", "1 GB out of it, through a pipe", artifacts.get),
     Row("artifact-memory", "peak memory of both", artifacts.memory),
     Row("spawn-levels", "what a box adds to a start, at each level", boxes.spawn_levels),
+    Row("agent-build", "the build of an agent of 20 files", agents.build),
+    Row("agent-start", "a start of an agent until it is ready", agents.start),
+    Row("agent-ps", "`agent ps` of 50 agents", agents.listed),
     Row("crowd", "200 one-shots from 8 processes on one state file", crowd.one_state_file),
     Row("choose-100", "choosing among 100 accounts with 4 windows each", choosing.in_memory),
     Row("choose-store-50", "choosing among 50 accounts, everything read from the store", choosing.from_store),
