@@ -23,12 +23,12 @@ from oulipoly_engine.core.live.permissions import PROFILES
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.errors import PromptMissing, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.agents.agents import AgentDetails, AgentStanding, AgentWish
+from oulipoly_engine.facade.agents.agents import AgentDetails, AgentStanding, AgentWish, list_logins_in_reach
 from oulipoly_engine.facade.agents.work import ask_for_json
 from oulipoly_engine.facade.base.own_process import interruptible, parent_invocation
 
 LEVELS = ("none", "guarded", "sealed", "container")
-_HEADINGS = ("NAME", "STATUS", "ISOLATION", "WORKING ON", "MODEL", "SOURCE", "ID")
+_HEADINGS = ("NAME", "STATUS", "ISOLATION", "LOGIN", "WORKING ON", "MODEL", "SOURCE", "ID")
 _MORE = {  # behind the summary, in a command's help
     "run": "SOURCE is a folder with an Agentfile, such a file, an agent definition or its name, or an image.",
     "exec": "Options stand before NAME; what stands behind TOOL is the tool's. The exit code is the tool's.",
@@ -86,6 +86,13 @@ def _add_run(parser: Parser) -> None:
         help="give it a folder or a file: [:ro|:rw]",
     )
     parser.add_argument("--tool", action="append", default=[], metavar="NAME=PROGRAM", help="the program of a BIN")
+    parser.add_argument(
+        "--address",
+        action="append",
+        default=[],
+        metavar="HOST[:PORT]",
+        help="sealed: what it reaches of the network besides its model",
+    )
     parser.add_argument("--profile", choices=PROFILES, default="", help="what its sessions may do unasked")
 
 
@@ -129,9 +136,10 @@ def _run(context: Context, options: Namespace) -> int:
         tools={name: str(_find_program(text)) for name, text in parse_pairs(options.tool, "--tool")},
         mounts=tuple(parse_mount(text, home) for text in options.mount),
         profile=options.profile,
+        addresses=tuple(options.address),
     )
     agent = context.engine.agents.run(AgentWish(options.source, options.name, options.isolation, overrides))
-    return _tell_agent(options, agent, f"{plain(agent.name)} is {agent.status}, isolation {agent.isolation}")
+    return _tell_started(context, options, agent)
 
 
 def _find_runtime(text: str) -> str:
@@ -148,7 +156,7 @@ def _find_program(text: str, option: str = "--tool") -> Path:
 
 def _start(context: Context, options: Namespace) -> int:
     agent = context.engine.agents.start(options.name)
-    return _tell_agent(options, agent, f"{plain(agent.name)} is {agent.status}, isolation {agent.isolation}")
+    return _tell_started(context, options, agent)
 
 
 def _stop(context: Context, options: Namespace) -> int:
@@ -159,6 +167,12 @@ def _stop(context: Context, options: Namespace) -> int:
 def _remove(context: Context, options: Namespace) -> int:
     agent = context.engine.agents.remove(options.name)
     return _tell_agent(options, agent, f"{plain(agent.name)} is removed")
+
+
+def _tell_started(context: Context, options: Namespace, agent: Agent) -> int:
+    for sentence in list_logins_in_reach(context.engine.agents.logins(agent)):
+        diagnostics.note(f"not held: {sentence}")
+    return _tell_agent(options, agent, f"{plain(agent.name)} is {agent.status}, isolation {agent.isolation}")
 
 
 def _tell_agent(options: Namespace, agent: Agent, line: str) -> int:
@@ -189,6 +203,10 @@ def standing_json(standing: AgentStanding) -> dict[str, Any]:
         "reason": agent.reason or None,
         "problem": agent.problem or None,
         "isolation": agent.isolation or None,
+        "logins": [
+            {"account": account, "is_in_reach": bool(reason), "reason": reason or None}
+            for account, reason in standing.logins.items()
+        ],
         "in_flight": standing.in_flight,
         "model": agent.plan.model or None,
         "runtime": agent.plan.runtime,
@@ -202,8 +220,17 @@ def standing_json(standing: AgentStanding) -> dict[str, Any]:
 def _row(standing: AgentStanding) -> tuple[str, ...]:
     agent = standing.agent
     reason = f": {agent.reason}" if agent.reason else ""
-    words = (agent.name, f"{standing.status}{reason}", agent.isolation or "-", str(standing.in_flight or "-"))
-    return tuple(map(plain, (*words, agent.plan.model or "-", agent.source, agent.agent_id[:8])))
+    words = (agent.name, f"{standing.status}{reason}", agent.isolation or "-", _describe_logins(standing.logins))
+    return tuple(
+        map(plain, (*words, str(standing.in_flight or "-"), agent.plan.model or "-", agent.source, agent.agent_id[:8]))
+    )
+
+
+def _describe_logins(logins: Mapping[str, str]) -> str:
+    if not logins:
+        return "-"
+    in_reach = [account for account, reason in logins.items() if reason]
+    return f"in reach: {', '.join(in_reach)}" if in_reach else "kept outside"
 
 
 def _inspect(context: Context, options: Namespace) -> int:
@@ -217,6 +244,7 @@ def _inspect(context: Context, options: Namespace) -> int:
         ("id", agent.agent_id),
         ("status", details.standing.status + (f" ({agent.reason}): {agent.problem}" if agent.reason else "")),
         ("isolation", agent.isolation or "-"),
+        *(("login", f"of {name}: kept on the host") for name, reason in details.standing.logins.items() if not reason),
         *(("", f"not held: {sentence}") for sentence in details.unheld),
         *_report_rows(details),
         ("model", agent.plan.model or "-"),

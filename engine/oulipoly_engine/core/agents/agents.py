@@ -69,6 +69,7 @@ class Overrides(Record):
     tools: Mapping[str, str] = {}  # the program of a declared tool, as an absolute path
     mounts: tuple[Mount, ...] = ()
     profile: str = ""
+    addresses: tuple[str, ...] = ()  # that a sealed box reaches by its proxy
 
 
 class AgentPlan(Record):

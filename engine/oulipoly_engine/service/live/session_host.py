@@ -5,6 +5,7 @@ Run as a module by `service.live.hosts`.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import resource
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.clock import Clock, SystemClock, to_text
+from oulipoly_engine.core.accounts.clis.host_login import LoginOrder
 from oulipoly_engine.core.boxes.box import Box
 from oulipoly_engine.core.live.runtimes import hide_proxy
 from oulipoly_engine.core.runs.invocations import Outcome
@@ -87,6 +89,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     log: str = ""  # the file of what the CLI says, for people; empty: it is not kept
     extensions: ExtensionOrder = ExtensionOrder()
     box: Box | None = None  # what its CLI reaches; None: all that its user does
+    login: LoginOrder | None = None  # that is kept here; None: the CLI logs in by itself
 
 
 class HostAnswer(msgspec.Struct, frozen=True):
@@ -114,16 +117,9 @@ def _host(order: HostOrder) -> None:
     invocations.note_owner(store, order.invocation_row, os.getpid())  # whoever started us may end
     adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what was said there is nobody's to read
+    proxy = contextlib.ExitStack()  # as long as the CLI runs, and no longer
     try:
-        process = PipedProcess(
-            Command(
-                tuple(map(unescape_word, order.argv)),
-                {unescape_word(key): unescape_word(value) for key, value in order.env.items()},
-                Path(order.opening.cwd),
-                named_in=order.named_in,
-                box=order.box,
-            )
-        )
+        process = PipedProcess(_make_command(order, clock, proxy))
         listener = place.listen()
         host = LiveHost(
             place.id,
@@ -141,6 +137,7 @@ def _host(order: HostOrder) -> None:
         slug = error.slug if isinstance(error, RunnerError) else SpawnFailed.slug
         outcome = Outcome(False, -1, clock.now(), "spawn_error", "spawn_error", text)
         invocations.end(store, order.invocation_row, outcome)
+        proxy.close()
         place.remove()
         launcher.answer(msgspec.json.encode(HostAnswer(error=text, slug=slug)), None)
         return
@@ -152,10 +149,26 @@ def _host(order: HostOrder) -> None:
         _serve(order, store, process, listener)
     finally:
         process.stop()
+        proxy.close()
         place.remove()
         store.close()
         os.close(lock)
     launcher.drop_empty_log(log)
+
+
+def _make_command(order: HostOrder, clock: Clock, proxy: contextlib.ExitStack) -> Command:
+    """Return what starts the CLI, whose proxy listens then, where it has one. Raises SystemRefused."""
+    argv = tuple(map(unescape_word, order.argv))
+    env = {unescape_word(key): unescape_word(value) for key, value in order.env.items()}
+    box = order.box
+    if box is not None and order.login is not None:
+        from oulipoly_engine.service.agents.logins import fill_in, serve_box  # noqa: PLC0415 - few sessions are agents'
+
+        path = Path(order.folder, f"{order.host_id}.proxy")
+        box, url, token = proxy.enter_context(serve_box(box, path, order.login, clock))
+        argv = tuple(fill_in(word, url, token) for word in argv)
+        env = {name: fill_in(value, url, token) for name, value in env.items()}
+    return Command(argv, env, Path(order.opening.cwd), named_in=order.named_in, box=box)
 
 
 def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runtime_folder.Listener) -> None:
