@@ -81,3 +81,29 @@ def test_revoked_with_the_agent(world, api, agent):
 
     assert world.run("agent", "prompt", "calm", "two").exit_code != 0
     shutil.rmtree(world.project / "meteo")
+
+
+def test_sealed_tool_reaches_what_is_listed_alone(world, api):
+    if obstacle := find_level(Level.SEALED).obstacle:
+        pytest.skip(obstacle)
+    folder = world.project / "meteo"
+    folder.mkdir()
+    (folder / "Agentfile").write_text("FROM scratch\nNAME meteo\nMODEL claude-one\nBIN ask example.com/ask\n")
+    ask = folder / "ask.sh"
+    ask.write_text(
+        '#!/bin/bash\nexec 3<>/dev/tcp/127.0.0.1/3128\nprintf "GET http://$1/x HTTP/1.1\\r\\n\\r\\n" >&3\n'
+        'read -r line <&3; echo "$line"\n'
+        '(exec 4<>"/dev/tcp/${1/:/\\/}") 2>/dev/null && echo NETWORK\ntrue\n'
+    )
+    address = api.url.rpartition("//")[2]
+    words = ("--isolation", "sealed", "--address", address, "--tool", f"ask={ask}", "--name", "calm")
+    assert world.run("agent", "run", folder, *words).exit_code == 0
+
+    listed = world.run("agent", "exec", "calm", "ask", address)
+    other = world.run("agent", "exec", "calm", "ask", "169.254.169.254:80")
+    world.run("agent", "rm", "calm", "--yes")
+
+    assert listed.stdout.startswith("HTTP/1."), listed
+    assert "403" not in listed.stdout
+    assert "403 Forbidden" in other.stdout
+    assert "NETWORK" not in listed.stdout + other.stdout
