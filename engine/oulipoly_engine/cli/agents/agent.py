@@ -22,13 +22,13 @@ from oulipoly_engine.core.live.permissions import PROFILES
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.agents.agents import AgentStanding, AgentWish
+from oulipoly_engine.facade.agents.agents import AgentStanding, AgentWish, list_logins_in_reach
 from oulipoly_engine.facade.agents.documents import agent_json, describe, details_json, standing_json
 from oulipoly_engine.facade.base.own_process import interruptible, parent_invocation
 from oulipoly_engine.facade.live.standing import LiveStatus, to_json
 
 LEVELS = ("none", "guarded", "sealed", "container")
-_HEADINGS = ("NAME", "STATUS", "ISOLATION", "WORKING ON", "MODEL", "SOURCE", "ID")
+_HEADINGS = ("NAME", "STATUS", "ISOLATION", "LOGIN", "WORKING ON", "MODEL", "SOURCE", "ID")
 _MORE = {  # behind the summary, in a command's help
     "run": "SOURCE is a folder with an Agentfile, such a file, an agent definition or its name, or an image.",
     "exec": "Options stand before NAME; what stands behind TOOL is the tool's. The exit code is the tool's.",
@@ -89,6 +89,13 @@ def _add_run(parser: Parser) -> None:
     )
     parser.add_argument("--tool", action="append", default=[], metavar="NAME=PROGRAM", help="the program of a BIN")
     parser.add_argument("--capability", action="append", default=[], metavar="NAME", help="give it a tool of ours")
+    parser.add_argument(
+        "--address",
+        action="append",
+        default=[],
+        metavar="HOST[:PORT]",
+        help="sealed: what it reaches of the network besides its model",
+    )
     parser.add_argument("--profile", choices=PROFILES, default="", help="what its sessions may do unasked")
 
 
@@ -130,9 +137,10 @@ def _run(context: Context, options: Namespace) -> int:
         mounts=tuple(parse_mount(text, home) for text in options.mount),
         profile=options.profile,
         capabilities=parse_capabilities(options.capability),
+        addresses=tuple(options.address),
     )
     agent = context.engine.agents.run(AgentWish(options.source, options.name, options.isolation, overrides))
-    return _tell_agent(options, agent, f"{plain(agent.name)} is {agent.status}, isolation {agent.isolation}")
+    return _tell_started(context, options, agent)
 
 
 def _find_runtime(text: str) -> str:
@@ -149,7 +157,7 @@ def _find_program(text: str, option: str = "--tool") -> Path:
 
 def _start(context: Context, options: Namespace) -> int:
     agent = context.engine.agents.start(options.name)
-    return _tell_agent(options, agent, f"{plain(agent.name)} is {agent.status}, isolation {agent.isolation}")
+    return _tell_started(context, options, agent)
 
 
 def _stop(context: Context, options: Namespace) -> int:
@@ -164,6 +172,12 @@ def _remove(context: Context, options: Namespace) -> int:
         return tell(options, {"session_id": session_id, "is_deleted_now": is_deleted}, line)
     agent = context.engine.agents.remove(options.name)
     return _tell_agent(options, agent, f"{plain(agent.name)} is removed")
+
+
+def _tell_started(context: Context, options: Namespace, agent: Agent) -> int:
+    for sentence in list_logins_in_reach(context.engine.agents.logins(agent)):
+        diagnostics.note(f"not held: {sentence}")
+    return _tell_agent(options, agent, f"{plain(agent.name)} is {agent.status}, isolation {agent.isolation}")
 
 
 def _tell_agent(options: Namespace, agent: Agent, line: str) -> int:
@@ -186,8 +200,17 @@ def _list(context: Context, options: Namespace) -> int:
 def _row(standing: AgentStanding) -> tuple[str, ...]:
     agent = standing.agent
     reason = f": {agent.reason}" if agent.reason else ""
-    words = (agent.name, f"{standing.status}{reason}", agent.isolation or "-", str(standing.in_flight or "-"))
-    return tuple(map(plain, (*words, agent.plan.model or "-", agent.source, agent.agent_id[:8])))
+    words = (agent.name, f"{standing.status}{reason}", agent.isolation or "-", _describe_logins(standing.logins))
+    return tuple(
+        map(plain, (*words, str(standing.in_flight or "-"), agent.plan.model or "-", agent.source, agent.agent_id[:8]))
+    )
+
+
+def _describe_logins(logins: Mapping[str, str]) -> str:
+    if not logins:
+        return "-"
+    in_reach = [account for account, reason in logins.items() if reason]
+    return f"in reach: {', '.join(in_reach)}" if in_reach else "kept outside"
 
 
 def _sessions(context: Context, options: Namespace) -> int:

@@ -70,6 +70,7 @@ class Overrides(Record):
     mounts: tuple[Mount, ...] = ()
     profile: str = ""
     capabilities: tuple[str, ...] = ()  # besides those of the image, as labels
+    addresses: tuple[str, ...] = ()  # that a sealed box reaches by its proxy
 
 
 class AgentPlan(Record):

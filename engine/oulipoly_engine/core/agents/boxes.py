@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
+from oulipoly_engine.core.agents.agents import OWN_RUNTIME
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.boxes.box import Access, Box, Level, Network
 from oulipoly_engine.core.boxes.box import Mount as BoxMount
@@ -14,14 +15,21 @@ WRITABLE = ("workspace", "tmp", "home", "var")  # of an agent's tree
 _NAMES = ("/etc/passwd", "/etc/group", "/etc/machine-id")  # programs ask who their user is
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib")
 _NODE_PACKAGE = re.compile(r".*?/node_modules/(?:@[^/]+/)?[^/]+(?=/)")  # of Node: the outermost that a path lies in
+_OF_PREFIX = ("lib", "lib64", "libexec")
 
 
 def agent_box(
-    level: str, root: str, mounts: Sequence[Mount], *, reads: Sequence[str] = (), writes: Sequence[str] = ()
+    level: str,
+    root: str,
+    mounts: Sequence[Mount],
+    *,
+    reads: Sequence[str] = (),
+    writes: Sequence[str] = (),
+    network: Network = Network.SHARED,
 ) -> Box | None:
     """Return the box of a process of an agent; None: nothing holds it.
 
-    root: of its tree. reads, writes: what its program needs besides. The network is this machine's: its model is there.
+    root: of its tree. reads, writes: what its program needs besides. The proxy of a box is named when it is started.
     """
     if level not in (Level.GUARDED, Level.SEALED):
         return None
@@ -30,13 +38,22 @@ def agent_box(
     shown.append(BoxMount(root, Access.READ))  # behind a mount that may lie around it
     shown += [BoxMount(f"{root}/{name}", Access.WRITE) for name in WRITABLE]
     shown += [BoxMount(path, Access.WRITE) for path in writes]
-    return Box(Level(level), tuple(shown), Network.SHARED, folder=f"{root}/workspace")
+    return Box(Level(level), tuple(shown), network, folder=f"{root}/workspace")
+
+
+def agent_network(level: str, runtime: str) -> Network:
+    """Return what an agent reaches by sockets. A program of the user's as its runtime is reached by them itself."""
+    if level == Level.SEALED and runtime == OWN_RUNTIME:
+        return Network.PROXY
+    return Network.SHARED
 
 
 def list_program_folders(paths: Sequence[str]) -> tuple[str, ...]:
     """Return what is read to start a program. paths: it and what it is a link to, its interpreter likewise.
 
     Of a program of Node the whole package: its real program may lie in one of the packages inside, as that of codex.
+    Of a program in `PREFIX/bin` the installation's libraries are read too, but not the whole prefix: that may be
+    `~/.local`, where more lies than programs.
     """
     return tuple(dict.fromkeys(folder for path in paths for folder in _list_folders(path)))
 
@@ -45,5 +62,10 @@ def _list_folders(path: str) -> Iterator[str]:
     folder = posixpath.dirname(path)
     if package := _NODE_PACKAGE.match(path):
         yield package[0]
-    elif not f"{folder}/".startswith(_SYSTEM):
-        yield folder
+        return
+    if f"{folder}/".startswith(_SYSTEM):
+        return
+    yield folder
+    prefix, name = posixpath.split(folder)
+    if name == "bin":
+        yield from (posixpath.join(prefix, part) for part in _OF_PREFIX)

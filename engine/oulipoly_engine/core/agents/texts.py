@@ -26,7 +26,10 @@ _BOUNDS: Mapping[str, str] = {  # by isolation
 _NETWORKS: Mapping[str, str] = {
     "shared": "You reach the network as this computer does.",
     "none": "You reach no network.",
-    "proxy": "You reach the network through a proxy alone, which lets some addresses through.",
+    "proxy": (
+        "You reach no network but your model, through a proxy that keeps the login of your account, and what that "
+        "proxy lets through besides: {addresses}."
+    ),
 }
 
 
@@ -47,6 +50,7 @@ class AgentView(Record):
     bin_dirs: tuple[str, ...]
     isolation: str
     network: str = "shared"
+    addresses: tuple[str, ...] = ()  # that its proxy lets through
     runtime_binary: str = ""  # empty: a CLI of the user's accounts runs it
     tools: tuple[ToolText, ...] = ()
     data_files: tuple[tuple[str, str], ...] = ()  # name and description
@@ -77,7 +81,7 @@ def agent_text(view: AgentView) -> str:
 
 def workspace_text(view: AgentView) -> str:
     """Return WORKSPACE.md."""
-    lines = ["# Where you are", "", _BOUNDS.get(view.isolation, _BOUNDS["none"]), _NETWORKS[view.network], ""]
+    lines = ["# Where you are", "", _BOUNDS.get(view.isolation, _BOUNDS["none"]), _describe_network(view), ""]
     lines += [
         f"- your root: `{view.root}`",
         f"- where you work: `{view.workspace}`",
@@ -106,6 +110,10 @@ def mounts_text(view: AgentView) -> str:
 def system_prompt(texts: Sequence[tuple[str, str]]) -> str:
     """Return the texts of an agent as one, each below its name. texts: name and content."""
     return "\n\n".join(f"<!-- {name}.md -->\n{text.strip()}" for name, text in texts if text.strip())
+
+
+def _describe_network(view: AgentView) -> str:
+    return _NETWORKS[view.network].format(addresses=plain(", ".join(view.addresses)) or "nothing")
 
 
 def _place(view: AgentView, mount: Mount) -> str:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from oulipoly_engine.core.agents import names
 from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent, AgentPlan, Change, Job, Overrides
@@ -22,7 +23,8 @@ from oulipoly_engine.core.agents.capabilities import Note
 from oulipoly_engine.core.agents.plan import make_plan
 from oulipoly_engine.core.agents.states import RUNNING, Reason
 from oulipoly_engine.core.agents.texts import AgentView
-from oulipoly_engine.core.boxes.box import Level, list_unheld
+from oulipoly_engine.core.boxes.allow_list import parse_allowed
+from oulipoly_engine.core.boxes.box import Level, Network, list_unheld
 from oulipoly_engine.core.boxes.report import IsolationReport
 from oulipoly_engine.core.images.info import wanted_mounts, wanted_network
 from oulipoly_engine.core.images.refusals import AgentfileInvalid, ImageNotFound, ImageRefused, SignatureRefused
@@ -41,6 +43,7 @@ from oulipoly_engine.errors import (
     RequestRefused,
     RunnerError,
     SystemRefused,
+    UsageInvalid,
 )
 from oulipoly_engine.facade.agents.sources import find_path, place_files, place_tools, read_source
 from oulipoly_engine.facade.base.home import Part, find_only
@@ -53,6 +56,7 @@ from oulipoly_engine.process.liveness import has_ended_mark, own_mark
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.agents import tools
 from oulipoly_engine.service.agents.log import write_log
+from oulipoly_engine.service.agents.logins import CliAccount, describe_login, serve_box, start_cli
 from oulipoly_engine.service.agents.start import check_isolation, cli_bin_dirs, cli_start, find_cli, tool_start, try_cli
 from oulipoly_engine.service.agents.supervisor import SupervisorOrder, choose_address, start_supervisor
 from oulipoly_engine.service.agents.tokens import ensure_agent_token
@@ -95,7 +99,8 @@ class AgentStanding(Record):
 
     agent: Agent
     in_flight: int = 0  # turns and tools that run
-    account: str = ""  # that its newest session is on; empty: it has none yet
+    account: str = ""  # of its newest session; empty: it has none
+    logins: Mapping[str, str] = {}  # by account that can serve it: why its login is within reach; empty: it is not
 
     @property
     def status(self) -> str:
@@ -140,8 +145,28 @@ class Agents(Part):
             in_flight = self._count_in_flight(store)
             accounts = agents.list_accounts(store)
         return tuple(
-            AgentStanding(agent, in_flight[agent.agent_id], accounts.get(agent.agent_id, "")) for agent in listed
+            AgentStanding(agent, in_flight[agent.agent_id], accounts.get(agent.agent_id, ""), self.logins(agent))
+            for agent in listed
         )
+
+    def logins(self, agent: Agent) -> dict[str, str]:
+        """Return why the login of each account that can serve an agent is within its reach; empty: it is not."""
+        if agent.plan.runtime != OWN_RUNTIME or agent.status not in ("starting", "ready", "working"):
+            return {}
+        try:
+            runtimes = self._find_runtimes(agent)
+            chosen = [self._choose(runtime) for runtime in runtimes]
+            return {
+                each.runtime.account or each.runtime.id: describe_login(agent.isolation, each, self._home.clock)
+                for each in chosen
+            }
+        except RunnerError:
+            return {}
+
+    def _choose(self, runtime: Runtime) -> CliAccount:
+        """Return what serves an agent on a runtime."""
+        cli = catalogue_of(self._home).clis.get(runtime.id)
+        return CliAccount(runtime, cli, self._home.quiet_files.accounts().get(runtime.account))
 
     def find(self, identity: str) -> Agent:
         """Return the agent of a name, or whose id begins so. Raises AgentNotFound, IdAmbiguous."""
@@ -172,17 +197,21 @@ class Agents(Part):
         unheld = _UNHELD_WITHOUT_BOX if start.box is None else list_unheld(start.box)
         if agent.plan.runtime != OWN_RUNTIME:
             return unheld, None
-        unheld = (*unheld, _LOGIN_IS_SEEN)
+        unheld = (*unheld, *list_logins_in_reach(self.logins(agent)))
         if start.box is None or agent.status not in ("ready", "working") or self._home.read_only:
             return unheld, None
         try:
             runtime = self._find_runtimes(agent)[0]
-            cli = cli_start(root, agent, find_cli(runtime), (runtime.home, runtime.shadow_home))
-            assert cli.box is not None  # noqa: S101 - the level is the agent's, as above
+            cli = start_cli(root, agent, self._choose(runtime), self._home.clock)
+            assert cli.start.box is not None  # noqa: S101 - the level is the agent's, as above
             folder = self._home.paths.running_agents
-            return unheld, measure_box(cli.box, cli.environment, self._home.paths.home, folder)
+            with TemporaryDirectory(prefix="agents-") as place:
+                path = Path(place, "proxy")
+                with serve_box(cli.start.box, path, cli.login, self._home.clock) as (box, _, _):
+                    report = measure_box(box, cli.environment, self._home.paths.home, folder)
         except RunnerError as error:
             return (*unheld, f"it could not be measured: {error.message}"), None
+        return unheld if box.network is Network.PROXY else (*unheld, *_NETWORK_IS_SEEN), report
 
     def read_log(self, identity: str, lines: int = _LOG_LINES) -> tuple[str, ...]:
         """Return the last lines of an agent's log."""
@@ -222,6 +251,10 @@ class Agents(Part):
         self._home.refuse_if_read_only("run an agent")
         if wish.isolation == Level.NONE:
             require_person("run an agent without isolation")
+        if wish.overrides.addresses and wish.isolation != Level.SEALED:
+            raise UsageInvalid("--address needs --isolation sealed: the network of other levels is this machine's")
+        for text in wish.overrides.addresses:
+            parse_allowed(text)
         if wish.isolation:
             check_isolation(wish.isolation)
         now = self._home.now()
@@ -545,4 +578,13 @@ def _find_refusal(level: str) -> str:
 
 
 _UNHELD_WITHOUT_BOX = ("nothing holds it: every path, process and address of its user is reached",)
-_LOGIN_IS_SEEN = "the login of its account's CLI is seen and used by that CLI, and by what it runs"
+_NETWORK_IS_SEEN = ("its CLI, and what that runs, reach the network as this machine does",)
+
+
+def list_logins_in_reach(logins: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a sentence for each login that an agent reaches."""
+    return tuple(
+        f"the login of {account} is seen and used by its CLI, and by what that runs: {reason}"
+        for account, reason in logins.items()
+        if reason
+    )

@@ -27,6 +27,10 @@ def standing_json(standing: AgentStanding) -> dict[str, Any]:
         "reason": agent.reason or None,
         "problem": agent.problem or None,
         "isolation": agent.isolation or None,
+        "logins": [
+            {"account": account, "is_in_reach": bool(reason), "reason": reason or None}
+            for account, reason in standing.logins.items()
+        ],
         "in_flight": standing.in_flight,
         "account": standing.account or None,
         "model": agent.plan.model or None,
@@ -46,6 +50,7 @@ def describe(details: AgentDetails) -> tuple[tuple[str, str], ...]:
         ("id", agent.agent_id),
         ("status", details.standing.status + (f" ({agent.reason}): {agent.problem}" if agent.reason else "")),
         ("isolation", agent.isolation or "-"),
+        *(("login", f"of {name}: kept on the host") for name, reason in details.standing.logins.items() if not reason),
         *(("", f"not held: {sentence}") for sentence in details.unheld),
         *_report_rows(details),
         ("account", details.standing.account or "-"),

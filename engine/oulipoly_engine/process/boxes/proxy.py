@@ -1,4 +1,4 @@
-"""A proxy for a box without a network: HTTP and tunnels to listed addresses, behind a Unix socket of ours.
+"""A proxy for a box: HTTP and tunnels to listed addresses, and one API to which it logs in, behind a socket of ours.
 
 It runs in threads of the process that makes it, two for each connection, and asks for names outside the box. What is
 not listed is refused with 403 and what to add.
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from oulipoly_engine.core.boxes.allow_list import Allowed, Target, is_allowed, may_connect, parse_request
+from oulipoly_engine.process.boxes.api_route import ApiRoute, answer_api, refuse
 
 _MOST = 64  # connections at once
 _LONGEST_HEAD = 64 << 10
@@ -28,21 +29,33 @@ class AllowListProxy:
     """A proxy that listens while the block runs."""
 
     def __init__(
-        self, path: Path, entries: tuple[Allowed, ...], note: Callable[[Target, bool], object] = lambda *_: None
+        self,
+        path: Path | None,
+        entries: tuple[Allowed, ...],
+        note: Callable[[Target, bool], object] = lambda *_: None,
+        route: ApiRoute | None = None,
     ) -> None:
-        """path: of its socket, which must not exist. note: told of each target, and whether it was let through."""
+        """Prepare it.
+
+        path: of its Unix socket, which must not exist; None: a port of this machine's loopback, which anybody here may
+        try. note: told of each target, and whether it was let through. route: to an API, where it leads to one.
+        """
         self._path = path
         self._entries = entries
         self._note = note
-        self._listener = socket.socket(socket.AF_UNIX)
+        self._route = route
+        self._listener = socket.socket(socket.AF_INET if path is None else socket.AF_UNIX)
         self._places = threading.BoundedSemaphore(_MOST)
         self._open: set[socket.socket] = set()
         self._thread = threading.Thread(target=self._accept, daemon=True)
 
     def __enter__(self) -> Self:
         """Listen. Raises OSError."""
-        self._listener.bind(str(self._path))
-        self._path.chmod(0o600)
+        if self._path is None:
+            self._listener.bind(("127.0.0.1", 0))
+        else:
+            self._listener.bind(str(self._path))
+            self._path.chmod(0o600)
         self._listener.listen()
         self._thread.start()
         return self
@@ -50,11 +63,16 @@ class AllowListProxy:
     def __exit__(self, *_: object) -> None:
         """Close every connection."""
         for end in (self._listener, *tuple(self._open)):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+            shut(end)
         self._thread.join()
         self._listener.close()
-        self._path.unlink(missing_ok=True)
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+    @property
+    def port(self) -> int:
+        """Return the port that it listens on, of one without a path."""
+        return int(self._listener.getsockname()[1])
 
     def _accept(self) -> None:
         while True:
@@ -63,7 +81,7 @@ class AllowListProxy:
             except OSError:  # it was closed
                 return
             if not self._places.acquire(blocking=False):
-                _refuse(client, "503 Service Unavailable", f"more than {_MOST} connections at once")
+                refuse(client, "503 Service Unavailable", f"more than {_MOST} connections at once")
                 client.close()
                 continue
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
@@ -88,18 +106,21 @@ class AllowListProxy:
         client.settimeout(_PATIENCE_S)
         head, rest = _read_head(client)
         line, _, fields = head.partition(b"\r\n")
+        if self._route is not None and line.split(b" ")[1:2] and line.split(b" ")[1].startswith(b"/"):
+            answer_api(self._route, client, head, rest, self._kept)
+            return
         target = parse_request(line.decode("latin-1"))
         if target is None:
-            _refuse(client, "400 Bad Request", "this proxy takes CONNECT and plain HTTP requests")
+            refuse(client, "400 Bad Request", "this proxy takes CONNECT and plain HTTP requests")
             return
         is_open = is_allowed(target, self._entries)
         self._note(target, is_open)
         if not is_open:
-            _refuse(client, "403 Forbidden", f"{target.text} is not allowed: add it to the addresses that are")
+            refuse(client, "403 Forbidden", f"{target.text} is not allowed: add it to the addresses that are")
             return
         server = _connect(target)
         if server is None:
-            _refuse(client, "502 Bad Gateway", f"{target.text} cannot be reached, or leads into this network")
+            refuse(client, "502 Bad Gateway", f"{target.text} cannot be reached, or leads into this network")
             return
         with server, self._kept(server):
             if target.path:
@@ -163,12 +184,10 @@ def _carry(source: socket.socket, sink: socket.socket) -> None:
         sink.shutdown(socket.SHUT_WR)
     except OSError:
         for end in (source, sink):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+            shut(end)
 
 
-def _refuse(client: socket.socket, status: str, text: str) -> None:
-    body = f"{text}\n".encode()
-    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}"
+def shut(end: socket.socket) -> None:
+    """End a connection both ways, whoever waits for it."""
     with contextlib.suppress(OSError):
-        client.sendall(f"{head}\r\nConnection: close\r\n\r\n".encode() + body)
+        socket.socket.shutdown(end, socket.SHUT_RDWR)  # not TLS's own, which another thread may be in

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from oulipoly_engine.core.agents.agents import Agent
-from oulipoly_engine.core.agents.boxes import agent_box, list_program_folders
+from oulipoly_engine.core.agents.boxes import agent_box, agent_network, list_program_folders
 from oulipoly_engine.core.agents.environment import (
     RUNTIME_BINARY,
     EnvironmentPlan,
@@ -17,15 +19,18 @@ from oulipoly_engine.core.agents.environment import (
     locked_environment,
     with_product_names,
 )
-from oulipoly_engine.core.boxes.box import Box, Level
+from oulipoly_engine.core.boxes.box import Box, Level, Network
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import AgentStateInvalid, IsolationUnavailable, ProgramMissing
 from oulipoly_engine.process.script import EXEC, run_script
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.regular_files import read_regular
 
 _SYSTEM_BINS = ("/usr/local/bin", "/usr/bin", "/bin")
 _LONGEST_SHEBANG = 256
 _VERSION_S = 20.0
+_LONGEST_WRAPPER = 64 << 10
+_SHELLS = ("sh", "bash", "dash")
 
 
 class AgentStart(Record):
@@ -37,25 +42,15 @@ class AgentStart(Record):
     skipped: tuple[str, ...] = ()  # variables of the image or the user that are not theirs to set
 
 
-class Callback(Record):
-    """Where an agent reaches what its capabilities give."""
+class Reach(Record):
+    """What an agent reaches outside: by sockets, and what its capabilities give."""
 
-    url: str = ""  # empty: nowhere
+    network: Network = Network.SHARED
+    url: str = ""  # of its tools; empty: it has none
     token: str = ""
 
 
-NOWHERE = Callback()
-
-
-def start_for_session(folder: Path, agent: Agent, runtime: Runtime, callback: Callback = NOWHERE) -> AgentStart:
-    """Return how the CLI of an agent's session is started. folder: of the trees of all agents.
-
-    Raises AgentStateInvalid where the agent does not run, ProgramMissing, IsolationUnavailable.
-    """
-    require_ready(agent)
-    check_isolation(agent.isolation)
-    homes = (runtime.home, runtime.shadow_home)
-    return cli_start(folder / agent.agent_id, agent, find_cli(runtime), homes, callback)
+_ALL_NETWORK = Reach()
 
 
 def require_ready(agent: Agent) -> None:
@@ -70,8 +65,9 @@ def try_cli(start: AgentStart, runtime: Runtime, level: str) -> None:
     """Have a CLI say its version in its box. Raises IsolationUnavailable where it does not."""
     environment = {**start.environment, **runtime.environment}
     workspace = Path(start.environment["HOME"]).parent / "workspace"
+    box = start.box and replace(start.box, network=Network.NONE)  # nothing is asked
     ended = run_script(
-        EXEC, environment, arguments=(start.program, "--version"), cwd=workspace, timeout_s=_VERSION_S, box=start.box
+        EXEC, environment, arguments=(start.program, "--version"), cwd=workspace, timeout_s=_VERSION_S, box=box
     )
     if not ended.succeeded:
         raise IsolationUnavailable(
@@ -89,7 +85,7 @@ def find_cli(runtime: Runtime) -> str:
 
 def tool_start(root: Path, agent: Agent) -> AgentStart:
     """Return how a tool of an agent is started: nothing but the agent's own programs is on its PATH."""
-    return _start(root, agent, bin_dirs(root), (), ())
+    return _start(root, agent, bin_dirs(root), (), (), Reach(agent_network(agent.isolation, agent.plan.runtime)))
 
 
 def runtime_start(root: Path, agent: Agent) -> AgentStart:
@@ -100,7 +96,7 @@ def runtime_start(root: Path, agent: Agent) -> AgentStart:
 
 
 def cli_start(
-    root: Path, agent: Agent, program: str, homes: tuple[str, ...], callback: Callback = NOWHERE
+    root: Path, agent: Agent, program: str, homes: tuple[str, ...], reach: Reach = _ALL_NETWORK
 ) -> AgentStart:
     """Return how a CLI of the user's accounts is started for an agent.
 
@@ -112,7 +108,7 @@ def cli_start(
     environment_folder = _find_environment(paths)
     reads = (*list_program_folders(paths), *environment_folder)
     writes = tuple(home for home in homes if home and Path(home).is_dir())
-    start = _start(root, agent, folders, reads, writes, callback)
+    start = _start(root, agent, folders, reads, writes, reach)
     return replace(start, program=program)
 
 
@@ -143,14 +139,14 @@ def _start(
     folders: tuple[str, ...],
     reads: tuple[str, ...],
     writes: tuple[str, ...],
-    callback: Callback = NOWHERE,
+    reach: Reach = _ALL_NETWORK,
 ) -> AgentStart:
-    plan = EnvironmentPlan(str(root), folders, callback.url, callback.token)
+    plan = EnvironmentPlan(str(root), folders, reach.url, reach.token)
     pairs = with_product_names(locked_environment(plan))
     pairs += config_environment(agent.plan.configs)
     variables = [(each.name, each.value) for each in agent.plan.variables]
     environment, skipped = add_user_variables(pairs, variables)
-    box = agent_box(agent.isolation, str(root), agent.plan.mounts, reads=reads, writes=writes)
+    box = agent_box(agent.isolation, str(root), agent.plan.mounts, reads=reads, writes=writes, network=reach.network)
     return AgentStart(environment, box, skipped=skipped)
 
 
@@ -160,7 +156,41 @@ def _list_programs(program: str) -> tuple[str, ...]:
     interpreter = _find_interpreter(program)
     if interpreter:
         paths += [interpreter, os.path.realpath(interpreter)]
+    if Path(interpreter).name in _SHELLS:
+        paths += _list_of_wrapper(program)
     return tuple(dict.fromkeys(paths))
+
+
+def list_homes_of_wrapper(program: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the folders that a script of a shell sets variables to: `CODEX_HOME=/home/x`. names: ends of the names."""
+    if Path(_find_interpreter(program)).name not in _SHELLS:
+        return ()
+    pairs = (word.partition("=")[::2] for word in _read_words(program))
+    return tuple(path for name, path in pairs if name.endswith(tuple(names)) and path.startswith("/"))
+
+
+def _read_words(script: str) -> list[str]:
+    """Return the words of a script of a shell, line by line; those of a quotation over several lines are left out."""
+    try:
+        lines = read_regular(script, _LONGEST_WRAPPER).decode().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+    words: list[str] = []
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            words += shlex.split(line, comments=True)
+    return words
+
+
+def _list_of_wrapper(script: str) -> list[str]:
+    """Return the paths that a script of a shell names where it becomes another program: `exec /usr/bin/x /opt/y`."""
+    words = _read_words(script)
+    words = words[words.index("exec") + 1 :] if "exec" in words else []
+    files = [word for word in words if word.startswith("/") and Path(word).is_file()]
+    home = str(Path.home())
+    folders = (word for word in words if word.startswith("/") and Path(word).is_dir())
+    own = [f"{folder}/" for folder in folders if not f"{home}/".startswith(f"{folder.rstrip('/')}/")]
+    return [*files, *map(os.path.realpath, files), *own]
 
 
 def _find_interpreter(program: str) -> str:

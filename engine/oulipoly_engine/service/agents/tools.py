@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.accounts.clis.host_login import LoginOrder, LoginSources
 from oulipoly_engine.core.agents.agents import Agent, Job
 from oulipoly_engine.core.agents.tools import check_tool
+from oulipoly_engine.core.boxes.box import Network
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import Interrupted, RunnerError, ToolMissing
 from oulipoly_engine.process.command import Command, ProcessResult
@@ -17,6 +21,7 @@ from oulipoly_engine.process.liveness import has_ended, here, start_ticks
 from oulipoly_engine.process.run import run
 from oulipoly_engine.process.stop import GroupWatch, group_lives, stop_group
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.agents.logins import proxy_variables, serve_box
 from oulipoly_engine.service.agents.start import check_isolation, require_ready, tool_start
 from oulipoly_engine.store.agents import jobs
 from oulipoly_engine.store.base.db import Store
@@ -95,8 +100,8 @@ class Tools:
         sink = _Sink(stdout, stderr)
         try:
             command = self._command(agent, job, stdin, timeout_s)
-            with _Watched(self._store, job) as watched:
-                result = run(command, sink, watched.note)
+            with _serve_proxy(command, agent) as reachable, _Watched(self._store, job) as watched:
+                result = run(reachable, sink, watched.note)
         except Interrupted:
             self._end(job, sink, None, "cancel", "it was interrupted")
             raise
@@ -151,6 +156,21 @@ def end_process(job: Job) -> None:
         return
     group = int(pid)
     stop_group(group, lambda: not group_lives(group))
+
+
+@contextmanager
+def _serve_proxy(command: Command, agent: Agent) -> Iterator[Command]:
+    """Have the proxy of a tool's box listen during the block, and yield the command that reaches it."""
+    box = command.box
+    if box is None or box.network is not Network.PROXY:
+        yield command
+        return
+    order = LoginOrder("", LoginSources({}), agent.plan.overrides.addresses)  # tools ask no model
+    with (
+        TemporaryDirectory(prefix="agents-") as folder,
+        serve_box(box, Path(folder, "proxy"), order, SystemClock()) as (served, _, _),
+    ):
+        yield replace(command, box=served, env={**command.env, **proxy_variables(served)})
 
 
 class _Watched:

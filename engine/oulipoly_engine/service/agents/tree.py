@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent
+from oulipoly_engine.core.agents.boxes import agent_network
 from oulipoly_engine.core.agents.capabilities import CAPABILITIES, Note
 from oulipoly_engine.core.agents.environment import RUNTIME_BINARY
 from oulipoly_engine.core.agents.mounts import Mount
@@ -72,6 +73,8 @@ def view_agent(root: Path, agent: Agent, bin_dirs: tuple[str, ...], notes: Seque
         workspace=f"{place}/workspace",
         bin_dirs=bin_dirs,
         isolation=agent.isolation,
+        network=agent_network(agent.isolation, plan.runtime).value,
+        addresses=plan.overrides.addresses,
         runtime_binary="" if plan.runtime == OWN_RUNTIME else f"{place}/usr/local/bin/runtime",
         tools=tuple(
             ToolText(tool.name, tool.description, f"{place}/etc/data/bins/{tool.name}/USAGE.md" if tool.usage else "")

@@ -58,7 +58,7 @@ from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.worktrees import worktrees
 
 if TYPE_CHECKING:
-    from oulipoly_engine.service.agents.start import AgentStart
+    from oulipoly_engine.service.agents.logins import CliStart
     from oulipoly_engine.service.extensions.handover import HandOver
 
 PROCESS_SUFFIX = "process"  # of the model under which a CLI's process is recorded: its turns are the calls
@@ -113,12 +113,14 @@ class LiveLauncher(Record):
         if has_past and not driver_of(runtime.kind).resumes:
             self._add_preface(session)
         identity = str(uuid.uuid4())
-        agent_start = self._find_agent_start(session, runtime)
+        agent_start = self._find_agent_start(session, runtime, cli)
         tools = None
         if agent_start is None:
             env = self._limits(cli) | self._environment(session, runtime, identity)
         else:
-            env = self._limits(cli) | self._agent_environment(agent_start, runtime, identity, cli)
+            own_ids = markers.parent_env(runtime.account or runtime.id, identity)
+            env = {**self._limits(cli), **agent_start.environment, **own_ids}
+            opening = replace(opening, args=(*opening.args, *agent_start.words))
             opening, env, tools = self._hand_tools(session, runtime, cli, opening, env)
         if self.hand_over is not None and agent_start is None:  # an agent has what it declares, and nothing else
             opening, env = self.hand_over.give_session(opening, cli, runtime.kind, env)
@@ -140,10 +142,10 @@ class LiveLauncher(Record):
                 decision_json=decision_json,
             ),
         )
-        program = runtime.program if agent_start is None else agent_start.program
-        agent_box = None if agent_start is None else agent_start.box
+        program = runtime.program if agent_start is None else agent_start.start.program
+        box = None if agent_start is None else agent_start.start.box
         if tools is not None:
-            agent_box = open_box(agent_box, tools.path)
+            box = open_box(box, tools.path)
         order = HostOrder(
             session_id=session.session_id,
             host_id=hosts.host_id(session.session_id),
@@ -177,7 +179,8 @@ class LiveLauncher(Record):
             keeps_files=self.keeps_files and is_in_repository(Path(session.workspace)),
             log=str(session_log(self.paths, session.session_id)) if session.opening.log else "",
             tools=tools,
-            box=agent_box,
+            box=box,
+            login=None if agent_start is None else agent_start.login,
         )
         host = hosts.start(self.paths, order)
         if host is None:
@@ -202,20 +205,23 @@ class LiveLauncher(Record):
             environment |= protocol.temperature(self.temperature)
         return environment
 
-    def _find_agent_start(self, session: LiveSession, runtime: Runtime) -> AgentStart | None:
+    def _find_agent_start(self, session: LiveSession, runtime: Runtime, cli: Cli | None) -> CliStart | None:
         """Return how the CLI of an agent's session begins; None: the session is no agent's.
 
-        Raises AgentStateInvalid where the agent does not run, ProgramMissing.
+        Raises AgentStateInvalid where the agent does not run, ProgramMissing, IsolationUnavailable.
         """
         agent = agents.find_of_session(self.store, session.session_id)
         if agent is None:
             return None
-        from oulipoly_engine.service.agents.start import NOWHERE, Callback, start_for_session  # noqa: PLC0415 - few are
-        from oulipoly_engine.service.agents.tokens import write_agent_token  # noqa: PLC0415 - few sessions are agents'
+        from oulipoly_engine.service.agents import logins, start  # noqa: PLC0415 - few sessions are agents'
+        from oulipoly_engine.service.agents.tokens import write_agent_token  # noqa: PLC0415 - the same
 
+        start.require_ready(agent)
+        start.check_isolation(agent.isolation)
         token = write_agent_token(self.store, self.paths.token_secret, agent, self.clock.now())
-        callback = Callback(f"unix://{self._tool_socket(session)}", token) if token else NOWHERE
-        return start_for_session(self.paths.running_agents, agent, runtime, callback)
+        reach = start.Reach(url=f"unix://{self._tool_socket(session)}", token=token) if token else start.Reach()
+        chosen = logins.CliAccount(runtime, cli, self.accounts.get(runtime.account))
+        return logins.start_cli(self.paths.running_agents / agent.agent_id, agent, chosen, self.clock, reach)
 
     def _tool_socket(self, session: LiveSession) -> str:
         return socket_path(self.paths.live_runtime, hosts.host_id(session.session_id))
@@ -233,13 +239,6 @@ class LiveLauncher(Record):
         mark = {variables.PARENT_INVOCATION: env[variables.PARENT_INVOCATION]}
         order = make_order(path, markers.without_channel(inherited_environment()) | mark)
         return *hand_over.give_session(opening, cli, runtime.kind, env, allows=True), order
-
-    def _agent_environment(self, start: AgentStart, runtime: Runtime, identity: str, cli: Cli | None) -> dict[str, str]:
-        """Return what the CLI of an agent's session has: the agent's environment, and what its account needs."""
-        env = launch_environment(runtime, self.accounts.get(runtime.account), start.environment)
-        if cli is not None and runtime.home:  # its login is not in the agent's home
-            env = {**cli.place.environment(runtime.home), **env}
-        return env | markers.parent_env(runtime.account or runtime.id, identity)
 
     def _environment(self, session: LiveSession, runtime: Runtime, identity: str) -> dict[str, str]:
         account = self.accounts.get(runtime.account)

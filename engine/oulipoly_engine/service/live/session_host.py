@@ -5,6 +5,7 @@ Run as a module by `service.live.hosts`.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import resource
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.clock import Clock, SystemClock, to_text
+from oulipoly_engine.core.accounts.clis.host_login import LoginOrder
 from oulipoly_engine.core.boxes.box import Box
 from oulipoly_engine.core.live.runtimes import hide_proxy
 from oulipoly_engine.core.runs.invocations import Outcome
@@ -89,6 +91,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     extensions: ExtensionOrder = ExtensionOrder()
     tools: ToolOrder | None = None  # of an agent that has capabilities
     box: Box | None = None  # what its CLI reaches; None: all that its user does
+    login: LoginOrder | None = None  # that is kept here; None: the CLI logs in by itself
 
 
 class HostAnswer(msgspec.Struct, frozen=True):
@@ -116,18 +119,13 @@ def _host(order: HostOrder) -> None:
     invocations.note_owner(store, order.invocation_row, os.getpid())  # whoever started us may end
     adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what was said there is nobody's to read
+    served = contextlib.ExitStack()  # as long as the CLI runs, and no longer: its tools and its proxy
     tools: ToolSocket | None = None
     try:
-        tools = ToolSocket(order.tools) if order.tools is not None else None  # before the box that shows it
-        process = PipedProcess(
-            Command(
-                tuple(map(unescape_word, order.argv)),
-                {unescape_word(key): unescape_word(value) for key, value in order.env.items()},
-                Path(order.opening.cwd),
-                named_in=order.named_in,
-                box=order.box,
-            )
-        )
+        if order.tools is not None:  # before the box that shows it
+            tools = ToolSocket(order.tools)
+            served.callback(tools.close)
+        process = PipedProcess(_make_command(order, clock, served))
         listener = place.listen()
         host = LiveHost(
             place.id,
@@ -145,8 +143,7 @@ def _host(order: HostOrder) -> None:
         slug = error.slug if isinstance(error, RunnerError) else SpawnFailed.slug
         outcome = Outcome(False, -1, clock.now(), "spawn_error", "spawn_error", text)
         invocations.end(store, order.invocation_row, outcome)
-        if tools is not None:
-            tools.close()
+        served.close()
         place.remove()
         launcher.answer(msgspec.json.encode(HostAnswer(error=text, slug=slug)), None)
         return
@@ -158,12 +155,26 @@ def _host(order: HostOrder) -> None:
         _serve(order, store, process, listener, tools)
     finally:
         process.stop()
-        if tools is not None:
-            tools.close()
+        served.close()
         place.remove()
         store.close()
         os.close(lock)
     launcher.drop_empty_log(log)
+
+
+def _make_command(order: HostOrder, clock: Clock, served: contextlib.ExitStack) -> Command:
+    """Return what starts the CLI, whose proxy listens then, where it has one. Raises SystemRefused."""
+    argv = tuple(map(unescape_word, order.argv))
+    env = {unescape_word(key): unescape_word(value) for key, value in order.env.items()}
+    box = order.box
+    if box is not None and order.login is not None:
+        from oulipoly_engine.service.agents.logins import fill_in, serve_box  # noqa: PLC0415 - few sessions are agents'
+
+        path = Path(order.folder, f"{order.host_id}.proxy")
+        box, url, token = served.enter_context(serve_box(box, path, order.login, clock))
+        argv = tuple(fill_in(word, url, token) for word in argv)
+        env = {name: fill_in(value, url, token) for name, value in env.items()}
+    return Command(argv, env, Path(order.opening.cwd), named_in=order.named_in, box=box)
 
 
 def _serve(

@@ -78,10 +78,9 @@ def test_box_shows_the_tree_and_what_was_declared_and_no_more():
 
 
 def test_folders_of_the_system_are_there_anyway():
-    assert list_program_folders(["/usr/bin/x", "/h/.local/bin/cli", "/h/lib/cli/main.js"]) == (
-        "/h/.local/bin",
-        "/h/lib/cli",
-    )
+    folders = list_program_folders(["/usr/bin/x", "/h/.local/bin/cli", "/h/lib/cli/main.js"])
+
+    assert ("/h/.local/bin", "/h/.local/lib", "/h/.local/lib64", "/h/.local/libexec", "/h/lib/cli") == folders
 
 
 def test_program_of_node_has_the_whole_of_its_outermost_package():

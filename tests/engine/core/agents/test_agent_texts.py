@@ -43,3 +43,12 @@ def test_read_only_is_said_to_be_a_wish_where_nothing_enforces_it():
     assert "- `/r/data` (ro): notes\n- `/r/out`" in mounts_text(VIEW)
     assert "prevents" not in mounts_text(replace(VIEW, isolation="sealed"))
     assert "- `/data` (ro): notes" in mounts_text(replace(VIEW, isolation="container"))
+
+
+def test_network_behind_a_proxy_is_told_with_what_it_lets_through():
+    alone = workspace_text(replace(VIEW, isolation="sealed", network="proxy"))
+    listed = workspace_text(replace(VIEW, isolation="sealed", network="proxy", addresses=("example.org",)))
+
+    assert "no network but your model" in alone
+    assert "lets through besides: nothing." in alone
+    assert "lets through besides: example.org." in listed

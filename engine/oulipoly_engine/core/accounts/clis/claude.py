@@ -10,6 +10,7 @@ from typing import Any
 
 from oulipoly_engine import variables
 from oulipoly_engine.core.accounts.clis.adapters import ADAPTERS
+from oulipoly_engine.core.accounts.clis.claude_login import CLAUDE_LOGIN
 from oulipoly_engine.core.accounts.clis.cli import (
     NAMELESS,
     ApiKey,
@@ -67,6 +68,7 @@ def _settings(helper: str) -> PrivateFile:
 
 CLAUDE = Cli(
     name="claude",
+    host_login=CLAUDE_LOGIN,
     title="Claude Code",
     package="@anthropic-ai/claude-code",
     place=Place(".claude", {"CLAUDE_CONFIG_DIR": ""}, marks=(".credentials.json", "projects")),

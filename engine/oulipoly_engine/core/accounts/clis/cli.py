@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from oulipoly_engine.core.accounts.clis.adapters import QuotaSource, Transcripts
 from oulipoly_engine.core.accounts.clis.extensions import Location, McpServers
 from oulipoly_engine.core.accounts.clis.handover import HandOver
+from oulipoly_engine.core.accounts.clis.host_login import HostLogin
 from oulipoly_engine.records import Record, field
 
 
@@ -206,6 +207,7 @@ class Cli(Record):
     skills: Location | None = None  # the folder whose folders are its skills
     mcp: tuple[McpServers, ...] = ()  # the first is what it reads and what is written; others are of the past
     hand_over: HandOver | None = None  # of MCP servers, for one start
+    host_login: HostLogin | None = None  # how its login is kept out of a box
 
     @property
     def quota(self) -> QuotaSource | None:

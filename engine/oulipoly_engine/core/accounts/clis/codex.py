@@ -24,6 +24,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
     Profile,
     Status,
 )
+from oulipoly_engine.core.accounts.clis.codex_login import CODEX_LOGIN
 from oulipoly_engine.core.accounts.clis.documents import object_in, read_claims, read_object, text_of
 from oulipoly_engine.core.accounts.clis.extensions import Location, McpForm, McpServers
 from oulipoly_engine.core.accounts.clis.handover import HandOver, by_keys
@@ -112,6 +113,7 @@ def _allow_server(name: str) -> tuple[str, ...]:
 
 CODEX = Cli(
     name="codex",
+    host_login=CODEX_LOGIN,
     title="Codex",
     package="@openai/codex",
     place=Place(".codex", {"CODEX_HOME": ""}, marks=("auth.json", "sessions")),

@@ -1,0 +1,236 @@
+"""Whether the login of an account stays on the host, away from an agent's box, and what its CLI starts with then."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.core.accounts.clis.cli import Cli
+from oulipoly_engine.core.accounts.clis.host_login import (
+    TOKEN,
+    URL,
+    ApiLogin,
+    HostLogin,
+    LoginOrder,
+    LoginSources,
+    hide_login,
+)
+from oulipoly_engine.core.accounts.clis.table import CLIS
+from oulipoly_engine.core.agents.agents import Agent
+from oulipoly_engine.core.agents.boxes import agent_network
+from oulipoly_engine.core.boxes.allow_list import parse_allowed
+from oulipoly_engine.core.boxes.box import Box, Level, Network
+from oulipoly_engine.core.boxes.bubblewrap import PROXY_PORT, PROXY_VARIABLES
+from oulipoly_engine.core.live.runtimes import Runtime, proxy_environment
+from oulipoly_engine.errors import IsolationUnavailable, SystemRefused
+from oulipoly_engine.private_files import make_folder
+from oulipoly_engine.process.boxes.api_route import Api, ApiRoute
+from oulipoly_engine.process.boxes.proxy import AllowListProxy
+from oulipoly_engine.records import Record, replace
+from oulipoly_engine.regular_files import read_regular
+from oulipoly_engine.service.accounts.environment import read_environment
+from oulipoly_engine.service.agents.start import AgentStart, Reach, cli_start, find_cli, list_homes_of_wrapper
+
+CLI_HOMES = "cli"  # of an agent's tree: the homes of its CLIs, which it writes and cannot put aside
+_LONGEST_FILE = 1 << 20
+_SEPARATED = re.compile(r"[^A-Za-z0-9]")
+_DIRECT = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
+
+
+class CliStart(Record):
+    """How the CLI of an agent is started."""
+
+    start: AgentStart
+    environment: Mapping[str, str]  # the whole of it
+    words: tuple[str, ...] = ()  # behind its own arguments
+    login: LoginOrder | None = None  # None: its login is in the box, or nothing holds it
+    reason: str = ""  # why
+
+
+class CliAccount(Record):
+    """Whose login a CLI uses."""
+
+    runtime: Runtime
+    cli: Cli | None
+    account: Account | None
+
+
+def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach: Reach) -> CliStart:
+    """Return how the CLI of an agent is started on an account, with its login kept on the host where that is possible.
+
+    Raises ProgramMissing, AccountUnusable, IsolationUnavailable where a sealed box cannot be had without the login.
+    """
+    runtime = chosen.runtime
+    program = find_cli(runtime)
+    speaker = chosen.cli or CLIS.get(runtime.kind)  # a script that starts it may have any name
+    names = () if speaker is None else speaker.place.own_variables
+    homes = (runtime.home, runtime.shadow_home, *list_homes_of_wrapper(program, names))
+    start = cli_start(root, agent, program, homes, reach)
+    environment = _environment(chosen, start.environment)
+    if start.box is None:
+        return CliStart(start, environment, reason="nothing holds it")
+    login = _find_login(chosen, environment, clock)
+    if isinstance(login, str) or chosen.cli is None or chosen.cli.host_login is None:
+        reason = login if isinstance(login, str) else "its CLI is not known"
+        if start.box.level is Level.SEALED:
+            raise IsolationUnavailable(
+                f"the login of {runtime.account or runtime.id} cannot be kept out of a sealed box: {reason}; choose "
+                "another account with --model, or --isolation guarded"
+            )
+        return CliStart(start, environment, reason=reason)
+    name = chosen.cli.name
+    kept = chosen.cli.host_login
+    home = root / CLI_HOMES / (runtime.account or runtime.id).replace("/", "_")
+    links = _link_kept(home, Path(runtime.home) if runtime.home else None, login, str(root / "workspace"))
+    network = agent_network(agent.isolation, agent.plan.runtime)
+    start = cli_start(root, agent, program, (str(home), *links), replace(reach, network=network))
+    environment_of_account = _environment(chosen, {})
+    environment = {**hide_login(environment, login, kept.variables), **login.environment, login.variable: str(home)}
+    environment |= proxy_variables(start.box)
+    sources = LoginSources(environment_of_account, _home_of(runtime))
+    order = LoginOrder(name, sources, agent.plan.overrides.addresses)
+    return CliStart(start, environment, login.words, order)
+
+
+def describe_login(level: str, chosen: CliAccount, clock: Clock) -> str:
+    """Return why the login of an account is within an agent's reach; empty: it is kept on the host.
+
+    No keyring is asked: a key that is there is taken as given.
+    """
+    if level not in (Level.GUARDED, Level.SEALED):
+        return "nothing holds it"
+    environment = _environment(chosen, {"PATH": os.environ.get("PATH", "")}, asks_keyring=False)
+    login = _find_login(chosen, environment, clock)
+    return login if isinstance(login, str) else ""
+
+
+@contextlib.contextmanager
+def serve_box(box: Box, path: Path, order: LoginOrder | None, clock: Clock) -> Iterator[tuple[Box, str, str]]:
+    """Have a proxy for a box during the block: yield the box that reaches it, its URL and the token it takes.
+
+    path: of its socket, of a box whose network is a proxy. Raises SystemRefused where it cannot listen.
+    """
+    token = f"sk-ant-agent-{secrets.token_urlsafe(32)}"
+    addresses = () if order is None else tuple(parse_allowed(text) for text in order.addresses)
+    route = None if order is None else _make_route(order, token, clock)
+    is_alone = box.network is Network.PROXY
+    with contextlib.ExitStack() as stack:
+        try:
+            path.unlink(missing_ok=True)  # of one that was killed
+            proxy = stack.enter_context(AllowListProxy(path if is_alone else None, addresses, route=route))
+        except OSError as error:
+            raise SystemRefused(f"the agent's proxy cannot listen: {error.strerror or error}") from error
+        port = PROXY_PORT if is_alone else proxy.port
+        yield (replace(box, proxy=str(path)) if is_alone else box), f"http://127.0.0.1:{port}", token
+
+
+def proxy_variables(box: Box | None) -> dict[str, str]:
+    """Return the variables that lead a program to the proxy of its box; none where it has none."""
+    if box is None or box.network is not Network.PROXY:
+        return {}
+    return {**PROXY_VARIABLES, **_DIRECT}
+
+
+def fill_in(text: str, url: str, token: str) -> str:
+    """Return a word or the value of a variable with the address and the token of a proxy in place."""
+    return text.replace(URL, url).replace(TOKEN, token)
+
+
+def _make_route(order: LoginOrder, token: str, clock: Clock) -> ApiRoute | None:
+    kept = CLIS[order.cli].host_login if order.cli else None
+    if kept is None:
+        return None
+
+    def read() -> ApiLogin | str:
+        return kept.read(_read_files(kept, order.sources), clock.now())
+
+    def find() -> Api | str:
+        login = read()
+        if isinstance(login, str):
+            return login
+        return Api(login.upstream, login.headers)
+
+    login = read()
+    return ApiRoute(token, () if isinstance(login, str) else login.paths, find)
+
+
+def _find_login(chosen: CliAccount, environment: Mapping[str, str], clock: Clock) -> ApiLogin | str:
+    runtime = chosen.runtime
+    cli = chosen.cli
+    kept = None if cli is None else cli.host_login
+    if cli is None or kept is None:
+        return "its CLI takes no address of a proxy from us"
+    program = Path(shutil.which(runtime.program) or runtime.program).name
+    if program != cli.name:
+        return f"its program {program} is not {cli.name} itself, and may log in by itself"
+    if runtime.proxy:
+        return "it reaches its API through a proxy of yours"
+    return kept.read(_read_files(kept, LoginSources(environment, _home_of(runtime))), clock.now())
+
+
+def _environment(chosen: CliAccount, inherited: Mapping[str, str], *, asks_keyring: bool = True) -> dict[str, str]:
+    """Return what a CLI has of its account, behind what it has anyway."""
+    runtime = chosen.runtime
+    account = chosen.account
+    own = dict(inherited)
+    if account is not None and account.keyring is not None and not asks_keyring:
+        own = {**arguments.environment(inherited, account), account.keyring.variable: "kept"}
+    elif account is not None:
+        own = read_environment(inherited, account)
+    own |= {**proxy_environment(runtime.proxy), **runtime.environment}
+    environment = {name: value for name, value in own.items() if name not in runtime.unset_environment}
+    if chosen.cli is not None and runtime.home:  # its login is not in the agent's home
+        return {**chosen.cli.place.environment(runtime.home), **environment}
+    return environment
+
+
+def _read_files(kept: HostLogin, sources: LoginSources) -> LoginSources:
+    texts = {}
+    for name in kept.files if sources.home else ():
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            texts[name] = read_regular(Path(sources.home, name), _LONGEST_FILE).decode()
+    return replace(sources, files=texts)
+
+
+def _home_of(runtime: Runtime) -> str:
+    return runtime.shadow_home or runtime.home
+
+
+def _link_kept(home: Path, account_home: Path | None, login: ApiLogin, workspace: str) -> tuple[str, ...]:
+    """Have a CLI of an agent write its sessions where its account's are, and return these folders.
+
+    Claude Code's lie apart for each folder that it works in, so that an agent reaches its own alone.
+    """
+    try:
+        make_folder(home)
+        if account_home is None or not account_home.is_dir():
+            return ()
+        names = [name.format(workspace=_SEPARATED.sub("-", workspace)) for name in login.kept]
+        return tuple(_link_folder(home, account_home, name) for name in names)
+    except OSError as error:
+        raise SystemRefused(f"the home of the agent's CLI cannot be prepared: {error.strerror or error}") from error
+
+
+def _link_folder(home: Path, account_home: Path, name: str) -> str:
+    target = account_home / name
+    make_folder(target)
+    link = home / name
+    if link.parent != home and (link.parent.is_symlink() or not link.parent.is_dir()):
+        link.parent.unlink(missing_ok=True)  # the agent has put something there
+    make_folder(link.parent)
+    real = str(target.resolve())
+    if not (link.is_symlink() and str(link.readlink()) == real):
+        if link.is_dir() and not link.is_symlink():
+            shutil.rmtree(link)
+        else:
+            link.unlink(missing_ok=True)
+        link.symlink_to(real)
+    return real
