@@ -217,6 +217,10 @@ A live session, what it asks, and a yes; `session follow ID` shows it, and so do
   {inside} requests list
   {inside} requests approve cli_req
 
+Two agents that were run, one of which has failed and says why; a tool of the other:
+  {inside} agent ps
+  {inside} agent exec turtle-guide files
+
 Who would be chosen now, and why:
   {inside} why demo-opus
 

@@ -5,6 +5,7 @@ They are made by a process of its own, in the demo's environment: accounts, CLIs
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from oulipoly_demo import world as worlds
 from oulipoly_demo.world import World
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.process.script import EXEC, run_script
 
 if TYPE_CHECKING:
@@ -62,13 +64,18 @@ def _make(world: World) -> None:
     with suppress(OSError):  # a full disk, a world that somebody removes: the demo goes on without
         for name, text in _AGENTFILES.items():
             folder = _folder(world.home, name)
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "Agentfile").write_text(text, encoding="utf-8")
-        tool = _folder(world.home, _READY) / "files.sh"
-        tool.write_text(_TOOL, encoding="utf-8")
+            make_folder(folder)
+            _write(folder / "Agentfile", text)
+        _write(_folder(world.home, _READY) / "files.sh", _TOOL)
         arguments = (world.python, "-m", "oulipoly_demo.past.agents")
         run_script(EXEC, worlds.environment_for(world), arguments=arguments, cwd=world.root, timeout_s=_LONGEST_S)
-        (world.root / _NOTE).touch()
+        _write(world.root / _NOTE, "")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that is its user's alone, whatever the umask, which is changed beside us."""
+    with os.fdopen(open_private(path, os.O_WRONLY | os.O_TRUNC), "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def main() -> None:

@@ -5,13 +5,17 @@ import os
 import subprocess
 import sys
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from oulipoly_demo import world
 from oulipoly_demo.world import MARKER, DemoRefused, Options
+from oulipoly_engine.paths import from_environment
 from oulipoly_engine.process.liveness import is_alive
+from oulipoly_engine.store.agents import agents, jobs
+from oulipoly_engine.store.base.db import open_store
 
 BUILDER = "import sys; from pathlib import Path; from oulipoly_demo import world; world.ensure(Path(sys.argv[1]))"
 
@@ -242,7 +246,7 @@ def test_instructions_name_the_command_and_say_demo(root):
     assert world.instructions(usual, "agents", {"TMPDIR": str(root.parent)}).endswith("  agents demo --\n")
 
 
-def test_last_line_of_the_instructions_works_as_pasted(root):
+def test_last_line_of_the_instructions_works_as_pasted_and_two_agents_are_there(root):
     program = Path(sys.executable).with_name("agents")
     env = os.environ | {"PATH": "/usr/bin:/bin", "TMPDIR": str(root.parent)}
     shown = subprocess.run([program, "demo", "--root", root], env=env, text=True, capture_output=True, check=True)
@@ -251,6 +255,12 @@ def test_last_line_of_the_instructions_works_as_pasted(root):
     pasted = subprocess.run(f"{typed} --version", shell=True, env=env, text=True, capture_output=True, check=True)
 
     assert "agents" in pasted.stdout
+    environ = world.environment_for(world.find(root))
+    with closing(open_store(from_environment(environ).state_db)) as store:
+        standings = {agent.name: (agent.status, agent.reason) for agent in agents.list_agents(store)}
+        (job,) = jobs.list_jobs(store)
+    assert {"turtle-guide": ("ready", ""), "turtle-poet": ("failed", "model")} == standings
+    assert ("done", 0, "README.md\nturtle.py\n") == (job.status, job.exit_code, job.stdout)
 
 
 def test_the_way_into_a_world_is_told_inside_it_alone(tmp_path):

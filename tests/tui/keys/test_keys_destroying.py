@@ -9,8 +9,7 @@ from oulipoly_tui.actions.registry import ACTIONS
 DOOR = "22222222-1111-4111-8111-111111111111"
 # In tests/tui: terminals/test_end_run.py, frame/test_first_set_up_screen.py, keys/test_keys_artifacts.py,
 # keys/test_keys_live.py, keys/test_keys_agents.py, keys/test_keys_repl.py and keys/test_keys_transcript.py; pools and
-# views below and by their
-# keys.
+# views below and by their keys.
 ASKED_ELSEWHERE = {
     *(
         "repl.end_run",
