@@ -37,7 +37,14 @@ from oulipoly_engine.process.boxes.proxy import AllowListProxy
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.accounts.environment import read_environment
-from oulipoly_engine.service.agents.start import AgentStart, Reach, cli_start, find_cli, list_homes_of_wrapper
+from oulipoly_engine.service.agents.start import (
+    ALL_NETWORK,
+    AgentStart,
+    Reach,
+    cli_start,
+    find_cli,
+    list_homes_of_wrapper,
+)
 
 CLI_HOMES = "cli"  # of an agent's tree: the homes of its CLIs, which it writes and cannot put aside
 _LONGEST_FILE = 1 << 20
@@ -63,7 +70,7 @@ class CliAccount(Record):
     account: Account | None
 
 
-def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach: Reach) -> CliStart:
+def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach: Reach = ALL_NETWORK) -> CliStart:
     """Return how the CLI of an agent is started on an account, with its login kept on the host where that is possible.
 
     Raises ProgramMissing, AccountUnusable, IsolationUnavailable where a sealed box cannot be had without the login.

@@ -50,7 +50,7 @@ class Reach(Record):
     token: str = ""
 
 
-_ALL_NETWORK = Reach()
+ALL_NETWORK = Reach()
 
 
 def require_ready(agent: Agent) -> None:
@@ -95,9 +95,7 @@ def runtime_start(root: Path, agent: Agent) -> AgentStart:
     return _start(root, agent, bin_dirs(root), reads, ())
 
 
-def cli_start(
-    root: Path, agent: Agent, program: str, homes: tuple[str, ...], reach: Reach = _ALL_NETWORK
-) -> AgentStart:
+def cli_start(root: Path, agent: Agent, program: str, homes: tuple[str, ...], reach: Reach = ALL_NETWORK) -> AgentStart:
     """Return how a CLI of the user's accounts is started for an agent.
 
     program: its path. homes: where it has its login, which it reads and writes; empty ones are none.
@@ -139,7 +137,7 @@ def _start(
     folders: tuple[str, ...],
     reads: tuple[str, ...],
     writes: tuple[str, ...],
-    reach: Reach = _ALL_NETWORK,
+    reach: Reach = ALL_NETWORK,
 ) -> AgentStart:
     plan = EnvironmentPlan(str(root), folders, reach.url, reach.token)
     pairs = with_product_names(locked_environment(plan))

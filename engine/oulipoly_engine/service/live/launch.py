@@ -219,7 +219,7 @@ class LiveLauncher(Record):
         start.require_ready(agent)
         start.check_isolation(agent.isolation)
         token = write_agent_token(self.store, self.paths.token_secret, agent, self.clock.now())
-        reach = start.Reach(url=f"unix://{self._tool_socket(session)}", token=token) if token else start.Reach()
+        reach = start.Reach(url=f"unix://{self._tool_socket(session)}", token=token) if token else start.ALL_NETWORK
         chosen = logins.CliAccount(runtime, cli, self.accounts.get(runtime.account))
         return logins.start_cli(self.paths.running_agents / agent.agent_id, agent, chosen, self.clock, reach)
 
