@@ -15,6 +15,7 @@ from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.cli.live.turn_result import exit_code, result_json, tell_result
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.agents.agents import Agent, Change, Job, Overrides
+from oulipoly_engine.core.agents.containers import BASE_IMAGE, parse_limits
 from oulipoly_engine.core.agents.mounts import parse_mount
 from oulipoly_engine.core.agents.plan import parse_pairs
 from oulipoly_engine.core.agents.schema import read_answer, read_schema
@@ -86,6 +87,14 @@ def _add_run(parser: Parser) -> None:
         help="give it a folder or a file: [:ro|:rw]",
     )
     parser.add_argument("--tool", action="append", default=[], metavar="NAME=PROGRAM", help="the program of a BIN")
+    parser.add_argument("--base-image", default=BASE_IMAGE, metavar="IMAGE", help="what its containers are made of")
+    parser.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of a container: memory=512m, processes, cpus",
+    )
     parser.add_argument("--profile", choices=PROFILES, default="", help="what its sessions may do unasked")
 
 
@@ -129,6 +138,8 @@ def _run(context: Context, options: Namespace) -> int:
         tools={name: str(_find_program(text)) for name, text in parse_pairs(options.tool, "--tool")},
         mounts=tuple(parse_mount(text, home) for text in options.mount),
         profile=options.profile,
+        base_image=options.base_image,
+        limits=parse_limits(parse_pairs(options.limit, "--limit")),
     )
     agent = context.engine.agents.run(AgentWish(options.source, options.name, options.isolation, overrides))
     return _tell_agent(options, agent, f"{plain(agent.name)} is {agent.status}, isolation {agent.isolation}")

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent
+from oulipoly_engine.core.agents.agents import Agent
+from oulipoly_engine.core.agents.containers import CONTAINER, RUNTIME_PROGRAM, container_root, tool_program
 from oulipoly_engine.core.agents.environment import RUNTIME_BINARY
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.agents.texts import (
@@ -47,7 +48,10 @@ def write_tree(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> None:
             _require_folder(root, name)
         _write_own(root, agent, bin_dirs)
         for mount in agent.plan.mounts:
-            _link_mount(root, mount)
+            if agent.isolation == CONTAINER:
+                _require_host(mount)
+            else:
+                _link_mount(root, mount)
     except OSError as error:
         path = error.filename if isinstance(error.filename, str) else str(root)
         raise SystemRefused(f"the agent's tree cannot be written: {path}: {error.strerror or error}") from error
@@ -65,13 +69,19 @@ def view_agent(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> AgentView
     """Return an agent's tree as the agent sees it."""
     plan = agent.plan
     place = str(root)
+    runtime = f"{place}/{RUNTIME_BINARY}"
+    in_own_container = agent.isolation == CONTAINER and agent.has_own_runtime
+    if agent.isolation == CONTAINER:
+        place = container_root(place, has_own_runtime=agent.has_own_runtime)
+        runtime = RUNTIME_PROGRAM
     return AgentView(
         name=agent.name,
         root=place,
-        workspace=f"{place}/workspace",
+        workspace="/workspace" if in_own_container else f"{place}/workspace",
         bin_dirs=bin_dirs,
         isolation=agent.isolation,
-        runtime_binary="" if plan.runtime == OWN_RUNTIME else f"{place}/usr/local/bin/runtime",
+        network="bridge" if agent.isolation == CONTAINER else "shared",
+        runtime_binary=runtime if agent.has_own_runtime else "",
         tools=tuple(
             ToolText(tool.name, tool.description, f"{place}/etc/data/bins/{tool.name}/USAGE.md" if tool.usage else "")
             for tool in plan.tools
@@ -119,6 +129,7 @@ def _write_own(root: Path, agent: Agent, bin_dirs: tuple[str, ...]) -> None:
 def describe_agent(view: AgentView, agent: Agent) -> Mapping[str, Any]:
     """Return what agent.yaml says: no value of a variable, no path of the host behind a mount, no credential."""
     plan = agent.plan
+    in_container = agent.isolation == CONTAINER
     document = {
         "id": agent.agent_id,
         "name": agent.name,
@@ -142,7 +153,7 @@ def describe_agent(view: AgentView, agent: Agent) -> Mapping[str, Any]:
             {
                 "name": tool.name,
                 "description": tool.description,
-                "binary": f"{view.root}/{_BINS}/{tool.name}",
+                "binary": tool_program(tool.name) if in_container else f"{view.root}/{_BINS}/{tool.name}",
                 "ref": tool.ref,
                 "digest": tool.digest,
                 "usage": tool.usage and f"{view.root}/etc/data/bins/{tool.name}/USAGE.md",
@@ -161,9 +172,13 @@ def _copy_program(source: Path, target: Path) -> None:
         os.fchmod(copy.fileno(), _PROGRAM_MODE)
 
 
-def _link_mount(root: Path, mount: Mount) -> None:
+def _require_host(mount: Mount) -> None:
     if not os.path.lexists(mount.host):
         raise AgentFailed(f"there is no {mount.host}, which -v gives the agent: create it, or leave it out")
+
+
+def _link_mount(root: Path, mount: Mount) -> None:
+    _require_host(mount)
     parts = mount.target.strip("/").split("/")
     for depth in range(1, len(parts)):
         _require_folder(root, "/".join(parts[:depth]))

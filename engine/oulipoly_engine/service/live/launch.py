@@ -128,14 +128,14 @@ class LiveLauncher(Record):
                 decision_json=decision_json,
             ),
         )
-        program = runtime.program if agent_start is None else agent_start.program
+        program = (runtime.program,) if agent_start is None else (*agent_start.before, agent_start.program)
         order = HostOrder(
             session_id=session.session_id,
             host_id=hosts.host_id(session.session_id),
             state_db=str(self.paths.state_db),
             folder=str(self.paths.live_runtime),
             logs=str(self.paths.terminal_logs),
-            argv=tuple(map(escape_word, (program, *driver_of(runtime.kind).words(opening)))),
+            argv=tuple(map(escape_word, (*program, *driver_of(runtime.kind).words(opening)))),
             env={escape_word(key): escape_word(value) for key, value in env.items()},
             kind=runtime.kind,
             opening=opening,
