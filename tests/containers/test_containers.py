@@ -33,7 +33,7 @@ NOW = SystemClock().now()
 LEVELS = ("none", "guarded", "sealed", "container")
 PROGRAMS = ("sh", "cat", "sleep", "id", "head", "dd", "ls", "touch", "nc", "tail", "env", "kill", "true")
 PACE = Pace(0.05, 0.2, 60.0, 0.05, 0.1, 15.0, 0.05)
-IMAGE = "agents-test/busybox:1"
+IMAGE = "localhost/agents-test/busybox:1"  # podman calls images without a registry so
 RUNTIME = """#!/bin/sh
 echo "begun $*"
 trap 'echo INT; exit 0' INT
@@ -52,7 +52,7 @@ def docker():
             link = tarfile.TarInfo(f"bin/{name}")
             link.type, link.linkname = tarfile.SYMTYPE, "busybox"
             tar.addfile(link)
-    client.import_image_from_data(data.getvalue(), repository=IMAGE.partition(":")[0], tag="1")
+    client.import_image_from_data(data.getvalue(), repository=IMAGE.rpartition(":")[0], tag="1")
     yield client
     client.close()
 
@@ -193,7 +193,7 @@ def test_read_only_mount_holds_where_the_level_says_so(world, level, tmp_path):
 
 # Of containers alone ------------------------------------------------------------------------------------------------
 def test_container_that_cannot_be_made_is_an_error_of_the_tool(world):
-    world.declare("container", image="agents-test/absent:1")
+    world.declare("container", image="localhost/agents-test/absent:1")
     with pytest.raises(SpawnFailed, match="could not be started"):
         world.run()
 
@@ -323,7 +323,7 @@ def test_runtime_whose_supervisor_was_killed_is_adopted(world):
 
 
 def test_runtime_that_cannot_be_made_has_failed_at_its_start(world):
-    declare_runtime(world, image="agents-test/absent:1")
+    declare_runtime(world, image="localhost/agents-test/absent:1")
     supervised = Supervised(world)
     wait_for(lambda: "failed init" in history(world))
     supervised.end()
