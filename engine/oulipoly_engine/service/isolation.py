@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,11 +19,13 @@ from oulipoly_engine.core.boxes.report import IsolationReport, judge_report
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.private_files import write_private
 from oulipoly_engine.process.boxes import inside
-from oulipoly_engine.process.script import EXEC, run_script
+from oulipoly_engine.process.script import EXEC, ScriptResult, run_script
 from oulipoly_engine.records import replace
 
 _PATIENCE_S = 30.0
 _LONGEST_SOCKET = 107  # bytes of the path of a Unix socket: `sun_path` of Linux, with a zero behind
+_IP_FREEBIND = 15  # of Linux; Python has no name for it
+RunProbe = Callable[[tuple[str, ...]], ScriptResult]
 
 
 def measure_box(box: Box, env: Mapping[str, str], home: Path, folder: Path) -> IsolationReport:
@@ -32,19 +34,40 @@ def measure_box(box: Box, env: Mapping[str, str], home: Path, folder: Path) -> I
     env: as the program would have it. home: the user's. folder: beside the box, for a file that it must not reach.
     Our Python is declared besides. Raises SpawnFailed where the box cannot be had, or its program could not tell.
     """
-    program = str(Path(inside.__file__))
-    own = (Mount(path, Access.READ, is_optional=True) for path in (sys.base_prefix, program))
+    own = (Mount(path, Access.READ, is_optional=True) for path in list_probe_paths())
     probed = replace(box, mounts=(*box.mounts, *own), folder=box.folder or "/")
-    with TemporaryDirectory(prefix="probe-", dir=folder) as outside, _serve_sockets(Path(outside)) as sockets:
+
+    def run_probe(words: tuple[str, ...]) -> ScriptResult:
+        return run_script(EXEC, env, arguments=words, cwd=Path("/"), timeout_s=_PATIENCE_S, box=probed)
+
+    return measure_probe(box, home, folder, run_probe)
+
+
+def measure_probe(
+    box: Box, home: Path, folder: Path, run_probe: RunProbe, *, scratch: str = "", address: str = "127.0.0.1"
+) -> IsolationReport:
+    """Return what a program in a box, or in what holds it as one would, can really do.
+
+    run_probe: is given the words of a program and runs it inside, with `list_probe_paths` there. scratch: a folder that
+    may be written inside, if the box does not say. address: of this machine, as it is reached from inside. Raises
+    SpawnFailed where the probe could not tell.
+    """
+    with TemporaryDirectory(prefix="probe-", dir=folder) as outside, _serve_sockets(Path(outside), address) as sockets:
         secret = Path(outside, "secret")
         write_private(secret, b"secret")
         order = _describe(box) | sockets | {"outside": str(secret), "home": str(home), "pid": os.getpid()}
-        arguments = (str(Path(sys.executable).resolve()), "-I", "-S", program, json.dumps(order))
-        ended = run_script(EXEC, env, arguments=arguments, cwd=Path("/"), timeout_s=_PATIENCE_S, box=probed)
+        order |= {"address": address, **({"folder": scratch} if scratch else {})}
+        program = str(Path(inside.__file__))
+        ended = run_probe((str(Path(sys.executable).resolve()), "-I", "-S", program, json.dumps(order)))
     if not ended.succeeded:
         lines = ended.stderr.decode("utf-8", "replace").strip()
         raise SpawnFailed(ended.problem or lines or f"the probe {ended.outcome}")
     return judge_report(box, json.loads(ended.stdout), is_root=os.getuid() == 0)
+
+
+def list_probe_paths() -> tuple[str, ...]:
+    """Return what of this machine the probe is read from, besides the system's programs."""
+    return (sys.base_prefix, str(Path(inside.__file__)))
 
 
 def _describe(box: Box) -> dict[str, Any]:
@@ -65,26 +88,30 @@ def _describe(box: Box) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _serve_sockets(folder: Path) -> Iterator[dict[str, Any]]:
+def _serve_sockets(folder: Path, address: str) -> Iterator[dict[str, Any]]:
     """Yield the addresses of one socket of each kind, which the probe tries to reach."""
     name = f"probe-{uuid.uuid4()}"
     path = str(folder / "socket")
     with contextlib.ExitStack() as stack:
         if len(os.fsencode(path)) > _LONGEST_SOCKET:
             path = stack.enter_context(TemporaryDirectory(prefix="probe-")) + "/socket"
-        yield from _serve_at(path, name)
+        yield from _serve_at(path, name, address)
 
 
-def _serve_at(path: str, name: str) -> Iterator[dict[str, Any]]:
+def _serve_at(path: str, name: str, address: str) -> Iterator[dict[str, Any]]:
     with (
-        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
         socket.socket(socket.AF_UNIX) as unix,
         socket.socket(socket.AF_UNIX) as abstract,
     ):
-        udp.bind(("127.0.0.1", 0))
-        for server, address in ((unix, path), (abstract, f"\0{name}")):
-            server.bind(address)
+        for inet in (tcp, udp):
+            if address != "127.0.0.1":  # of a network that may not be up yet
+                inet.setsockopt(socket.IPPROTO_IP, _IP_FREEBIND, 1)
+            inet.bind((address, 0))
+        tcp.listen()
+        for server, place in ((unix, path), (abstract, f"\0{name}")):
+            server.bind(place)
             server.listen()
         echo = threading.Thread(target=_answer_datagrams, args=(udp,))
         echo.start()

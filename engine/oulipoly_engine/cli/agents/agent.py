@@ -16,6 +16,7 @@ from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.agents.agents import Agent, Overrides
 from oulipoly_engine.core.agents.capabilities import parse_capabilities
+from oulipoly_engine.core.agents.containers import BASE_IMAGE, parse_limits
 from oulipoly_engine.core.agents.mounts import parse_mount
 from oulipoly_engine.core.agents.plan import parse_pairs
 from oulipoly_engine.core.live.permissions import PROFILES
@@ -96,6 +97,14 @@ def _add_run(parser: Parser) -> None:
         metavar="HOST[:PORT]",
         help="sealed: what it reaches of the network besides its model",
     )
+    parser.add_argument("--base-image", default=BASE_IMAGE, metavar="IMAGE", help="what its containers are made of")
+    parser.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of a container: memory=512m, processes, cpus",
+    )
     parser.add_argument("--profile", choices=PROFILES, default="", help="what its sessions may do unasked")
 
 
@@ -138,6 +147,8 @@ def _run(context: Context, options: Namespace) -> int:
         profile=options.profile,
         capabilities=parse_capabilities(options.capability),
         addresses=tuple(options.address),
+        base_image=options.base_image,
+        limits=parse_limits(parse_pairs(options.limit, "--limit")),
     )
     agent = context.engine.agents.run(AgentWish(options.source, options.name, options.isolation, overrides))
     return _tell_started(context, options, agent)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
+from oulipoly_engine.core.agents.containers import BASE_IMAGE, ContainerLimits, ContainerPlan
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.agents.states import Reason, Standing, Status
 from oulipoly_engine.records import Record
@@ -71,6 +72,8 @@ class Overrides(Record):
     profile: str = ""
     capabilities: tuple[str, ...] = ()  # besides those of the image, as labels
     addresses: tuple[str, ...] = ()  # that a sealed box reaches by its proxy
+    base_image: str = BASE_IMAGE  # of its containers
+    limits: ContainerLimits = ContainerLimits()
 
 
 class AgentPlan(Record):
@@ -91,6 +94,7 @@ class AgentPlan(Record):
     mounts: tuple[Mount, ...] = ()
     profile: str = ""  # of its sessions: what they may do without asking; empty: as new sessions have it
     address: str = ""  # `host:port` that its own runtime listens at
+    container: ContainerPlan = ContainerPlan()  # of the isolation of that name
     source_text: str = ""  # the Agentfile as it was written
     overrides: Overrides = Overrides()  # what went into it
 
@@ -110,6 +114,11 @@ class Agent(Record):
     reason: Reason = ""
     problem: str = ""  # in words
     owner: str = ""
+
+    @property
+    def has_own_runtime(self) -> bool:
+        """Return whether a program of its own runs it, not a CLI of the user's accounts."""
+        return self.plan.runtime != OWN_RUNTIME
 
     @property
     def standing(self) -> Standing:

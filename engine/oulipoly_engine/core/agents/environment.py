@@ -84,8 +84,17 @@ def add_user_variables(
 
 
 def runtime_words(
-    root: str, model: str, exec_words: Sequence[str] = (), address: str = "", extra: Sequence[str] = ()
+    root: str,
+    model: str,
+    exec_words: Sequence[str] = (),
+    address: str = "",
+    extra: Sequence[str] = (),
+    *,
+    program: str = "",
 ) -> tuple[str, ...]:
-    """Return the words of an agent's own runtime. exec_words: what EXEC says. address: `host:port` to listen at."""
-    words = (f"{root}/{RUNTIME_BINARY}", *(exec_words or DEFAULT_EXEC), "--root", root, "--model", model)
+    """Return the words of an agent's own runtime. exec_words: what EXEC says. address: `host:port` to listen at.
+
+    program: where it lies, if not in the agent's tree.
+    """
+    words = (program or f"{root}/{RUNTIME_BINARY}", *(exec_words or DEFAULT_EXEC), "--root", root, "--model", model)
     return (*words, *(("--addr", address) if address else ()), *extra)

@@ -21,10 +21,14 @@ _BOUNDS: Mapping[str, str] = {  # by isolation
         "of this computer."
     ),
     "sealed": "You are in a sandbox: you see only the folders below and the system's programs, and no other processes.",
-    "container": "You are in a container: the paths below are the container's own, and the host's are not there.",
+    "container": (
+        "You are in a container: the folders below and what its image holds are there, nothing else of this computer. "
+        "What you write elsewhere is gone when a program ends."
+    ),
 }
 _NETWORKS: Mapping[str, str] = {
     "shared": "You reach the network as this computer does.",
+    "bridge": "You reach the network through this computer; servers that listen on its loopback alone are not there.",
     "none": "You reach no network.",
     "proxy": (
         "You reach no network but your model, through a proxy that keeps the login of your account, and what that "

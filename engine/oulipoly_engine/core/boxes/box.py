@@ -37,6 +37,7 @@ class Network(StrEnum):
 
     NONE = "none"
     SHARED = "shared"  # all that this machine reaches
+    BRIDGE = "bridge"  # of a container: what this machine reaches, but for its own loopback
     PROXY = "proxy"  # what the proxy behind `Box.proxy` lets through
 
 

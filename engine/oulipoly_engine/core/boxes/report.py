@@ -51,6 +51,11 @@ class IsolationReport(Record):
 
 def should_hold(box: Box, attempt: str, *, is_root: bool) -> bool:
     """Return whether a box should keep a program from what it tries. is_root: whether root runs it."""
+    if box.network is Network.BRIDGE:
+        if attempt in ("tcp", "udp", "metadata"):
+            return False
+        if attempt == "processes":  # the container's limit counts for root as well
+            return True
     if attempt in _OF_NETWORK and box.network is Network.SHARED:
         # What is shared of the network holds the abstract sockets of that network too, unless Landlock does.
         return attempt == "abstract_socket" and box.level is Level.GUARDED

@@ -13,13 +13,15 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from oulipoly_engine.core.agents import names
 from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent, AgentPlan, Change, Job, Overrides
 from oulipoly_engine.core.agents.capabilities import Note
+from oulipoly_engine.core.agents.containers import BASE_IMAGE, CONTAINER, ContainerLimits, ContainerPlan
+from oulipoly_engine.core.agents.environment import RUNTIME_BINARY
 from oulipoly_engine.core.agents.plan import make_plan
 from oulipoly_engine.core.agents.states import RUNNING, Reason
 from oulipoly_engine.core.agents.texts import AgentView
@@ -42,10 +44,12 @@ from oulipoly_engine.errors import (
     ProgramMissing,
     RequestRefused,
     RunnerError,
+    SpawnFailed,
     SystemRefused,
     UsageInvalid,
 )
-from oulipoly_engine.facade.agents.sources import find_path, place_files, place_tools, read_source
+from oulipoly_engine.executors.docker_api import connect, ensure_image, find_host, remove_left
+from oulipoly_engine.facade.agents.sources import find_path, place_files, place_runtime, place_tools, read_source
 from oulipoly_engine.facade.base.home import Part, find_only
 from oulipoly_engine.facade.base.own_process import require_person
 from oulipoly_engine.facade.live.catalogue import catalogue_of
@@ -55,9 +59,19 @@ from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.liveness import has_ended_mark, own_mark
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.agents import tools
+from oulipoly_engine.service.agents.containers import UNHELD_IN_CONTAINERS, measure_container
 from oulipoly_engine.service.agents.log import write_log
 from oulipoly_engine.service.agents.logins import CliAccount, describe_login, serve_box, start_cli
-from oulipoly_engine.service.agents.start import check_isolation, cli_bin_dirs, cli_start, find_cli, tool_start, try_cli
+from oulipoly_engine.service.agents.start import (
+    check_isolation,
+    cli_bin_dirs,
+    cli_start,
+    container_bin_dirs,
+    find_cli,
+    find_skipped,
+    tool_start,
+    try_cli,
+)
 from oulipoly_engine.service.agents.supervisor import SupervisorOrder, choose_address, start_supervisor
 from oulipoly_engine.service.agents.tokens import ensure_agent_token
 from oulipoly_engine.service.agents.tree import agent_prompt, remove_tree, view_agent, write_tree
@@ -69,7 +83,7 @@ from oulipoly_engine.store.base.db import Store
 _DEFAULT_LEVELS = (Level.GUARDED, Level.NONE)  # the best first that a CLI of the user's accounts works in
 _LOG_LINES = 200
 _LOOK_S = 0.05
-_END_S = 20.0  # that a supervisor may take to end a runtime
+_END_S = 30.0  # that a supervisor may take to end a runtime
 _REASONS: tuple[tuple[type[RunnerError], Reason], ...] = (
     (ImageNotFound, "pull"),
     (SignatureRefused, "pull"),
@@ -187,12 +201,14 @@ class Agents(Part):
             recent = jobs.list_jobs(store, agent_id, limit=20)
         view = view_agent(root, agent, self._bin_dirs(agent))
         unheld, report = self._measure(agent) if agent.isolation else ((), None)
-        skipped = tool_start(root, agent).skipped
+        skipped = find_skipped(root, agent)
         return AgentDetails(standing, history, sessions, view, unheld, skipped, recent, report)
 
     def _measure(self, agent: Agent) -> tuple[tuple[str, ...], IsolationReport | None]:
         """Return what an agent's isolation does not hold, and what was measured from inside; None: nothing was."""
         root = self.root(agent)
+        if agent.isolation == CONTAINER:
+            return self._measure_container(agent)
         start = tool_start(root, agent)
         unheld = _UNHELD_WITHOUT_BOX if start.box is None else list_unheld(start.box)
         if agent.plan.runtime != OWN_RUNTIME:
@@ -212,6 +228,16 @@ class Agents(Part):
         except RunnerError as error:
             return (*unheld, f"it could not be measured: {error.message}"), None
         return unheld if box.network is Network.PROXY else (*unheld, *_NETWORK_IS_SEEN), report
+
+    def _measure_container(self, agent: Agent) -> tuple[tuple[str, ...], IsolationReport | None]:
+        unheld = (*UNHELD_IN_CONTAINERS, *list_logins_in_reach(self.logins(agent)))
+        if agent.status not in ("ready", "working") or self._home.read_only:
+            return unheld, None
+        try:
+            runtime = None if agent.has_own_runtime else self._find_runtimes(agent)[0]
+            return unheld, measure_container(self.root(agent), agent, runtime, self._home.paths.home)
+        except RunnerError as error:
+            return (*unheld, f"it could not be measured: {error.message}"), None
 
     def read_log(self, identity: str, lines: int = _LOG_LINES) -> tuple[str, ...]:
         """Return the last lines of an agent's log."""
@@ -255,8 +281,12 @@ class Agents(Part):
             raise UsageInvalid("--address needs --isolation sealed: the network of other levels is this machine's")
         for text in wish.overrides.addresses:
             parse_allowed(text)
+        if wish.overrides.base_image != BASE_IMAGE:
+            require_person("choose the image that containers are made of")
         if wish.isolation:
             check_isolation(wish.isolation)
+        if wish.isolation != CONTAINER and wish.overrides.limits != ContainerLimits():
+            raise UsageInvalid("--limit holds in containers: add --isolation container")
         now = self._home.now()
         name = names.check_name(wish.name) if wish.name else self._choose_name()
         plan = AgentPlan(overrides=wish.overrides)
@@ -318,6 +348,8 @@ class Agents(Part):
                 source = read_source(self._home, agent.source)
                 plan = make_plan(source.agentfile, source.contexts, source.digests, agent.plan.overrides, source.text)
                 agents.change_plan(store, agent.agent_id, plan, source.digest)
+            if agent.isolation == CONTAINER:
+                agent = self._find_containers(store, agent)
             agent = agents.move(store, agent.agent_id, "image_ready", self._home.now(), owner=own_mark())
             agent = self._prepare(store, agent)
             if agent.plan.runtime == OWN_RUNTIME:
@@ -338,6 +370,17 @@ class Agents(Part):
         self._write_log(agent, f"ready, isolation {agent.isolation}")
         return agent
 
+    def _find_containers(self, store: Store, agent: Agent) -> Agent:
+        """Note where an agent's containers run, have their image there, and remove what earlier ones have left."""
+        overrides = agent.plan.overrides
+        plan = ContainerPlan(find_host(), overrides.base_image, overrides.limits)
+        with closing(connect(plan.host)) as client:
+            ensure_image(client, plan.image)
+            remove_left(client, agent.agent_id)
+        agent = agents.read(store, agent.agent_id) or agent
+        agents.change_plan(store, agent.agent_id, replace(agent.plan, container=plan), agent.digest)
+        return replace(agent, plan=replace(agent.plan, container=plan))
+
     def _prepare(self, store: Store, agent: Agent) -> Agent:
         """Find who serves an agent and write its tree."""
         if agent.plan.runtime != OWN_RUNTIME:
@@ -347,23 +390,20 @@ class Agents(Part):
         if not agent.isolation:
             agent = replace(agent, isolation=self._choose_isolation(agent, root, runtimes[0]))
             agents.change_isolation(store, agent.agent_id, agent.isolation)
-        check_isolation(agent.isolation)
+        check_isolation(agent.isolation, agent.plan.container)
         self._write_tree(agent)
         check_system_prompt(agent_prompt(root, agent, self._bin_dirs(agent), self._pinned(agent)))
         ensure_agent_token(store, agent, self._home.now())
+        if agent.isolation == CONTAINER:
+            self._try_cli(agent, root, runtimes[0])
         make_folder(self._home.paths.agent_logs)
-        for name in tool_start(root, agent).skipped:
+        for name in find_skipped(root, agent):
             self._write_log(agent, f"the variable {name} is reserved and was left out")
         return agent
 
     def _prepare_runtime(self, store: Store, agent: Agent) -> Agent:
         """Write the tree of an agent that has a runtime of its own."""
         plan = agent.plan
-        if not plan.runtime.startswith("/"):
-            raise AgentFailed(
-                f"its runtime {plan.runtime} is an image, which cannot be started yet: `--runtime {OWN_RUNTIME}` runs "
-                "it on your accounts, and `--runtime /PATH` with a program of this machine"
-            )
         if not agent.isolation:
             guarded = Level.GUARDED.value
             with suppress(IsolationUnavailable):
@@ -372,7 +412,7 @@ class Agents(Part):
         if not agent.isolation:
             require_person("run an agent without isolation")
             agent = replace(agent, isolation=Level.NONE.value)
-        check_isolation(agent.isolation)
+        check_isolation(agent.isolation, agent.plan.container)
         agent = replace(agent, plan=replace(plan, address=plan.address or choose_address()))
         agents.change_isolation(store, agent.agent_id, agent.isolation)
         agents.change_plan(store, agent.agent_id, agent.plan, agent.digest)
@@ -381,15 +421,27 @@ class Agents(Part):
 
     def _supervise(self, store: Store, agent: Agent) -> Agent:
         """Have a process of its own own an agent's runtime, and wait until that is ready. Raises AgentFailed."""
-        folder = str(self._home.paths.running_agents)
-        order = SupervisorOrder(str(self._home.paths.state_db), folder, str(self.log(agent)), agent.agent_id)
-        start_supervisor(order)
+        start_supervisor(self._supervisor_order(agent))
         while agent.status == "starting" and not has_ended_mark(agent.owner or own_mark()):
             time.sleep(_LOOK_S)
             agent = agents.read(store, agent.agent_id) or agent
         if agent.status not in ("ready", "working"):
             raise _RuntimeFailed(agent.problem or f"it is {agent.status}")
         return agent
+
+    def _supervisor_order(self, agent: Agent) -> SupervisorOrder:
+        folder = str(self._home.paths.running_agents)
+        return SupervisorOrder(str(self._home.paths.state_db), folder, str(self.log(agent)), agent.agent_id)
+
+    def _clear_containers(self, agent: Agent, job_id: str = "") -> None:
+        """Remove the containers of an agent that does not run, or of a tool whose holder is gone."""
+        if agent.isolation != CONTAINER or not agent.plan.container.host:
+            return
+        try:
+            with closing(connect(agent.plan.container.host)) as client:
+                remove_left(client, agent.agent_id, job_id)
+        except (IsolationUnavailable, OSError) as error:  # they are looked for again at the next start
+            self._write_log(agent, f"its containers were not looked for: {error}")
 
     def _end_supervisor(self, agent: Agent) -> None:
         """Have the process end that owns an agent's runtime, and the runtime with it. Raises RequestRefused."""
@@ -468,6 +520,8 @@ class Agents(Part):
         try:
             place_files(self._home, agent, root / "etc/data")
             missing = place_tools(self._home, agent, root / "usr/bin")
+            if agent.has_own_runtime and not agent.plan.runtime.startswith("/"):
+                place_runtime(self._home, agent.plan.runtime, root / RUNTIME_BINARY)
         except OSError as error:
             raise SystemRefused(f"the agent's files cannot be written: {error.strerror or error}") from error
         for sentence in missing:
@@ -479,6 +533,8 @@ class Agents(Part):
             return tuple(note for note in together.list_notes(store, agent.agent_id) if note.is_pinned)
 
     def _bin_dirs(self, agent: Agent) -> tuple[str, ...]:
+        if agent.isolation == CONTAINER:
+            return container_bin_dirs(agent)
         return cli_bin_dirs(self.root(agent), "")
 
     def _choose_name(self) -> str:
@@ -505,6 +561,7 @@ class Agents(Part):
         for job in jobs.list_open(store, (agent.agent_id,)):
             jobs.move(store, job.job_id, "cancel", self._home.now(), problem="the agent was stopped")
             tools.end_process(job)
+        self._clear_containers(agent)
         living = {host.session_id for host in hosts.survey(self._home.paths)}
         mine = [session for session in agents.list_sessions(store, agent.agent_id) if session in living]
         live = LiveSessions(self._home)
@@ -531,6 +588,9 @@ class Agents(Part):
             if job.status == "running" and job.owner and has_ended_mark(job.owner):
                 jobs.move(store, job.job_id, "orphan", self._home.now(), problem="the process that ran it was killed")
                 tools.end_process(job)
+                agent = agents.read(store, job.agent_id)
+                if agent is not None:
+                    self._clear_containers(agent, job.job_id)
         in_flight = self._count_in_flight(store)
         for agent in agents.list_agents(store):
             if agent.owner and has_ended_mark(agent.owner):
@@ -545,6 +605,11 @@ class Agents(Part):
         if agent.status == "removing":
             with suppress(RunnerError):  # it stays so, and the next one tries again
                 self._finish_removal(store, agent)
+        elif agent.status in ("ready", "working") and agent.isolation == CONTAINER and agent.has_own_runtime:
+            if agents.take_over(store, agent.agent_id, agent.owner, own_mark()):  # its container may run on
+                self._write_log(agent, "the process that held its container was killed: another one takes it up")
+                with suppress(SpawnFailed):  # then we are gone soon, and the next command tries again
+                    start_supervisor(self._supervisor_order(agent))
         elif agent.status in ("ready", "working"):
             self._write_log(agent, "failed: the process that owned its runtime was killed")
             with suppress(AgentStateInvalid):

@@ -16,7 +16,7 @@ from oulipoly_engine.facade.images.transfer import Transfer
 from oulipoly_engine.private_files import open_private
 from oulipoly_engine.records import Record
 from oulipoly_engine.registry.layout import Layout
-from oulipoly_engine.service.agents.tool_images import place_program
+from oulipoly_engine.service.agents.tool_images import find_program_name, place_program
 from oulipoly_engine.service.images import images as service
 
 
@@ -77,6 +77,12 @@ def place_files(home: Home, agent: Agent, folder: Path) -> None:
         with os.fdopen(open_private(folder / file.name, os.O_WRONLY | os.O_TRUNC), "wb") as target:
             for block in layout.blocks(file.digest):
                 target.write(block)
+
+
+def place_runtime(home: Home, reference: str, target: Path) -> None:
+    """Write the program of a runtime's image. Raises ImageNotFound where it is not here, ImageRefused, OSError."""
+    images = service.Images(home.paths.images)
+    place_program(images, reference, find_program_name(images, reference), target)
 
 
 def place_tools(home: Home, agent: Agent, folder: Path) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from oulipoly_engine.facade.live.catalogue import catalogue_of
 from oulipoly_engine.facade.live.sessions import LiveSessions, NewSession
 from oulipoly_engine.process.liveness import own_mark
 from oulipoly_engine.service.agents.job_host import MOST_JOBS, WorkerOrder, start_worker
-from oulipoly_engine.service.agents.start import cli_bin_dirs, require_ready
+from oulipoly_engine.service.agents.start import require_ready
 from oulipoly_engine.service.agents.tools import Stream, Tools, end_process, redact_words
 from oulipoly_engine.service.agents.tools import ToolResult as ToolResult
 from oulipoly_engine.service.agents.tree import agent_prompt
@@ -110,7 +110,7 @@ class AgentWork(Agents):
     def _wish(self, agent: Agent, *, has_tools: bool) -> Mapping[str, Any]:
         """Return where a session of an agent begins, and what is asked of its CLI."""
         root = self.root(agent)
-        text = check_system_prompt(agent_prompt(root, agent, cli_bin_dirs(root, ""), self._pinned(agent)))
+        text = check_system_prompt(agent_prompt(root, agent, self._bin_dirs(agent), self._pinned(agent)))
         has_tools = has_tools or not self._can_forbid_tools(agent)
         asks = CliOptions(system_prompt=text, tools=None if has_tools else ())
         model = agent.plan.model

@@ -1,7 +1,7 @@
 """Try from inside a box what it should hold, and write what succeeded. A program of its own, of Python's library alone.
 
 Its one argument is a JSON object: `outside` a file beside the box, `folder` one that may be written, if any; `read`,
-`write` and `later` the declared paths; `home`; `pid` of who started it; `tcp` and `udp` ports of loopback; `unix` and
+`write` and `later` the declared paths; `home`; `pid` of who started it; `tcp` and `udp` ports at `address`; `unix` and
 `abstract` names of sockets; `processes`, `memory_bytes` and `file_bytes` limits, 0 for none. It writes a JSON object:
 of each attempt whether it succeeded; `readable`, `writable` and `variables` lists.
 
@@ -152,8 +152,8 @@ _ATTEMPTS: dict[str, Callable[[Order], object]] = {
     "see_process": _see_process,
     "read_process": lambda order: _read(f"/proc/{order['pid']}/environ"),
     "signal_process": lambda order: os.kill(order["pid"], 0),
-    "tcp": lambda order: _reach(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", order["tcp"])),
-    "udp": lambda order: _reach(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", order["udp"])),
+    "tcp": lambda order: _reach(socket.AF_INET, socket.SOCK_STREAM, (order["address"], order["tcp"])),
+    "udp": lambda order: _reach(socket.AF_INET, socket.SOCK_DGRAM, (order["address"], order["udp"])),
     "metadata": _is_metadata_routed,
     "unix_socket": lambda order: _reach(socket.AF_UNIX, socket.SOCK_STREAM, order["unix"]),
     "abstract_socket": lambda order: _reach(socket.AF_UNIX, socket.SOCK_STREAM, f"\0{order['abstract']}"),

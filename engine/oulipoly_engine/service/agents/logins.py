@@ -26,6 +26,7 @@ from oulipoly_engine.core.accounts.clis.host_login import (
 from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.boxes import agent_network
+from oulipoly_engine.core.agents.containers import CONTAINER
 from oulipoly_engine.core.boxes.allow_list import parse_allowed
 from oulipoly_engine.core.boxes.box import Box, Level, Network
 from oulipoly_engine.core.boxes.bubblewrap import PROXY_PORT, PROXY_VARIABLES
@@ -83,7 +84,7 @@ def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach:
     start = cli_start(root, agent, program, homes, reach)
     environment = _environment(chosen, start.environment)
     if start.box is None:
-        return CliStart(start, environment, reason="nothing holds it")
+        return CliStart(start, environment, reason=_unkept(agent.isolation))
     login = _find_login(chosen, environment, clock)
     if isinstance(login, str) or chosen.cli is None or chosen.cli.host_login is None:
         reason = login if isinstance(login, str) else "its CLI is not known"
@@ -113,7 +114,7 @@ def describe_login(level: str, chosen: CliAccount, clock: Clock) -> str:
     No keyring is asked: a key that is there is taken as given.
     """
     if level not in (Level.GUARDED, Level.SEALED):
-        return "nothing holds it"
+        return _unkept(level)
     environment = _environment(chosen, {"PATH": os.environ.get("PATH", "")}, asks_keyring=False)
     login = _find_login(chosen, environment, clock)
     return login if isinstance(login, str) else ""
@@ -137,6 +138,10 @@ def serve_box(box: Box, path: Path, order: LoginOrder | None, clock: Clock) -> I
             raise SystemRefused(f"the agent's proxy cannot listen: {error.strerror or error}") from error
         port = PROXY_PORT if is_alone else proxy.port
         yield (replace(box, proxy=str(path)) if is_alone else box), f"http://127.0.0.1:{port}", token
+
+
+def _unkept(level: str) -> str:
+    return "its container is given it" if level == CONTAINER else "nothing holds it"
 
 
 def proxy_variables(box: Box | None) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import posixpath
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,16 @@ from pathlib import Path
 
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.boxes import agent_box, agent_network, list_program_folders
+from oulipoly_engine.core.agents.containers import (
+    CONTAINER,
+    RUNTIME_PROGRAM,
+    Bind,
+    ContainerOrder,
+    ContainerPlan,
+    container_root,
+    list_binds,
+    tool_program,
+)
 from oulipoly_engine.core.agents.environment import (
     RUNTIME_BINARY,
     EnvironmentPlan,
@@ -21,7 +32,10 @@ from oulipoly_engine.core.agents.environment import (
 )
 from oulipoly_engine.core.boxes.box import Box, Level, Network
 from oulipoly_engine.core.live.runtimes import Runtime
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AgentStateInvalid, IsolationUnavailable, ProgramMissing
+from oulipoly_engine.executors.container_process import holder_words
+from oulipoly_engine.executors.docker_api import connect, find_host, find_user
 from oulipoly_engine.process.script import EXEC, run_script
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import read_regular
@@ -38,6 +52,7 @@ class AgentStart(Record):
 
     environment: Mapping[str, str]
     box: Box | None
+    before: tuple[str, ...] = ()  # words before those of its program, which start it elsewhere than here
     program: str = ""  # the path of its program
     skipped: tuple[str, ...] = ()  # variables of the image or the user that are not theirs to set
 
@@ -51,6 +66,11 @@ class Reach(Record):
 
 
 ALL_NETWORK = Reach()
+
+
+def find_skipped(root: Path, agent: Agent) -> tuple[str, ...]:
+    """Return which variables of an agent's image and user are not theirs to set."""
+    return _environment(agent, str(root), ())[1]
 
 
 def require_ready(agent: Agent) -> None:
@@ -67,12 +87,26 @@ def try_cli(start: AgentStart, runtime: Runtime, level: str) -> None:
     workspace = Path(start.environment["HOME"]).parent / "workspace"
     box = start.box and replace(start.box, network=Network.NONE)  # nothing is asked
     ended = run_script(
-        EXEC, environment, arguments=(start.program, "--version"), cwd=workspace, timeout_s=_VERSION_S, box=box
+        EXEC,
+        environment,
+        arguments=(*start.before, start.program, "--version"),
+        cwd=workspace,
+        timeout_s=_VERSION_S,
+        box=box,
     )
     if not ended.succeeded:
-        raise IsolationUnavailable(
-            f"{runtime.program} does not start in a box of the level {level}: -v gives it what it reads besides"
-        )
+        raise IsolationUnavailable(explain_failure(runtime.program, level, ended.stderr))
+
+
+def explain_failure(program: str, level: str, stderr: bytes) -> str:
+    """Say why a CLI does not start in an isolation, and what to do. stderr: what was written where it was tried."""
+    if level != CONTAINER:
+        return f"{program} does not start in a box of the level {level}: -v gives it what it reads besides"
+    said = redact(stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
+    return (
+        f"{program} does not start in a container{f' ({said})' if said else ''}: --base-image names an image with the "
+        "libraries and the interpreter that it needs"
+    )
 
 
 def find_cli(runtime: Runtime) -> str:
@@ -83,13 +117,25 @@ def find_cli(runtime: Runtime) -> str:
     return program
 
 
-def tool_start(root: Path, agent: Agent) -> AgentStart:
+def tool_start(root: Path, agent: Agent, tool: str = "", job_id: str = "") -> AgentStart:
     """Return how a tool of an agent is started: nothing but the agent's own programs is on its PATH."""
-    return _start(root, agent, bin_dirs(root), (), (), Reach(agent_network(agent.isolation, agent.plan.runtime)))
+    if agent.isolation != CONTAINER:
+        reach = Reach(agent_network(agent.isolation, agent.plan.runtime))
+        return replace(_start(root, agent, bin_dirs(root), (), (), reach), program=f"{root}/usr/bin/{tool}")
+    start = start_in_container(root, agent, container_order(root, agent, job_id=job_id))
+    return replace(start, program=tool_program(tool))
 
 
-def runtime_start(root: Path, agent: Agent) -> AgentStart:
-    """Return how an agent's own runtime is started: its program is in the tree, its interpreter is read besides."""
+def runtime_start(root: Path, agent: Agent, *, is_adopted: bool = False, grace_s: float = 0.0) -> AgentStart:
+    """Return how an agent's own runtime is started: its program is in the tree, its interpreter is read besides.
+
+    is_adopted: its container runs already, whose process that held it is gone.
+    """
+    if agent.isolation == CONTAINER:
+        name = f"otters-{agent.agent_id}"
+        order = container_order(root, agent, job_id=name)
+        order = replace(order, name=name, job_id="", address=agent.plan.address, is_adopted=is_adopted)
+        return replace(start_in_container(root, agent, replace(order, grace_s=grace_s)), program=RUNTIME_PROGRAM)
     paths = _list_programs(str(root / RUNTIME_BINARY))
     reads = (*list_program_folders(paths), *_find_environment(paths))
     return _start(root, agent, bin_dirs(root), reads, ())
@@ -101,13 +147,68 @@ def cli_start(root: Path, agent: Agent, program: str, homes: tuple[str, ...], re
     program: its path. homes: where it has its login, which it reads and writes; empty ones are none.
     The system's programs are on its PATH, and the folder of its own: without these no CLI works.
     """
+    if agent.isolation == CONTAINER:
+        folders = tuple(dict.fromkeys((posixpath.dirname(program), *_SYSTEM_BINS)))
+        order = cli_order(root, agent, program, homes)
+        return replace(start_in_container(root, agent, order, folders), program=program)
     paths = _list_programs(program)
     folders = cli_bin_dirs(root, program)
     environment_folder = _find_environment(paths)
     reads = (*list_program_folders(paths), *environment_folder)
-    writes = tuple(home for home in homes if home and Path(home).is_dir())
-    start = _start(root, agent, folders, reads, writes, reach)
+    start = _start(root, agent, folders, reads, _list_logins(homes), reach)
     return replace(start, program=program)
+
+
+def container_order(root: Path, agent: Agent, binds: tuple[Bind, ...] = (), *, job_id: str = "") -> ContainerOrder:
+    """Return what a container of an agent is. binds: what it is given besides.
+
+    job_id: of the tool that it runs, whose outcome is wanted. Raises UsageInvalid for a mount over what is ours.
+    """
+    plan = agent.plan
+    tools = [tool.name for tool in plan.tools if (root / "usr/bin" / tool.name).is_file()]
+    own = list_binds(str(root), has_own_runtime=agent.has_own_runtime, tools=tools, mounts=plan.mounts)
+    return ContainerOrder(
+        plan.container,
+        agent.agent_id,
+        find_user(plan.container.host, os.getuid(), os.getgid()),
+        "/workspace" if agent.has_own_runtime else f"{root}/workspace",
+        (*own, *binds),
+        job_id=job_id,
+        outcome=str(outcome_file(root, job_id)) if job_id else "",
+    )
+
+
+def outcome_file(root: Path, name: str) -> Path:
+    """Return where is written what came of a container. name: of its tool's job, or its own."""
+    return root.parent / f".{name}.json"
+
+
+def container_bin_dirs(agent: Agent) -> tuple[str, ...]:
+    """Return where the tools of an agent lie in its containers: a folder each."""
+    return tuple(posixpath.dirname(tool_program(tool.name)) for tool in agent.plan.tools)
+
+
+def start_in_container(root: Path, agent: Agent, order: ContainerOrder, folders: tuple[str, ...] = ()) -> AgentStart:
+    """Return how a program is started in a container. folders: on its PATH behind those of the agent's tools."""
+    place = container_root(str(root), has_own_runtime=agent.has_own_runtime)
+    environment, skipped = _environment(agent, place, (*container_bin_dirs(agent), *folders))
+    return AgentStart(environment, None, before=holder_words(order), skipped=skipped)
+
+
+def cli_order(root: Path, agent: Agent, program: str, homes: tuple[str, ...]) -> ContainerOrder:
+    """Return the container of a CLI: what it is read from lies there as here, read-only, and its login too, written.
+
+    Raises UsageInvalid for a mount over what is ours.
+    """
+    paths = _list_programs(program)
+    reads = dict.fromkeys((*list_program_folders(paths), *_find_environment(paths), *paths[:2]))
+    binds = {path: Bind(path, path, is_read_only=True) for path in reads if Path(path).exists()}
+    binds |= {home: Bind(home, home) for home in _list_logins(homes)}
+    return container_order(root, agent, tuple(binds.values()))
+
+
+def _list_logins(homes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(home for home in homes if home and Path(home).is_dir())
 
 
 def bin_dirs(root: Path) -> tuple[str, ...]:
@@ -121,12 +222,17 @@ def cli_bin_dirs(root: Path, program: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(folder for folder in (*bin_dirs(root), own, *_SYSTEM_BINS) if folder))
 
 
-def check_isolation(level: str) -> None:
-    """Refuse a level that this machine cannot give. Raises IsolationUnavailable, which names the fix."""
+def check_isolation(level: str, container: ContainerPlan | None = None) -> None:
+    """Refuse a level that this machine cannot give. Raises IsolationUnavailable, which names the fix.
+
+    container: where the containers of an agent run that was brought up before; that is looked for by who starts them.
+    """
     from oulipoly_engine.process.boxes.machine import find_level  # noqa: PLC0415 - only a start asks
 
-    if level == "container":
-        raise IsolationUnavailable("containers are not there yet: use sealed, guarded or none")
+    if level == CONTAINER:
+        if container is None:
+            connect(find_host()).close()
+        return
     if obstacle := find_level(Level(level)).obstacle:
         raise IsolationUnavailable(f"{obstacle}; or choose another level with --isolation")
 
@@ -139,13 +245,18 @@ def _start(
     writes: tuple[str, ...],
     reach: Reach = ALL_NETWORK,
 ) -> AgentStart:
-    plan = EnvironmentPlan(str(root), folders, reach.url, reach.token)
-    pairs = with_product_names(locked_environment(plan))
-    pairs += config_environment(agent.plan.configs)
-    variables = [(each.name, each.value) for each in agent.plan.variables]
-    environment, skipped = add_user_variables(pairs, variables)
+    environment, skipped = _environment(agent, str(root), folders, reach)
     box = agent_box(agent.isolation, str(root), agent.plan.mounts, reads=reads, writes=writes, network=reach.network)
     return AgentStart(environment, box, skipped=skipped)
+
+
+def _environment(
+    agent: Agent, root: str, folders: tuple[str, ...], reach: Reach = ALL_NETWORK
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the environment of an agent's processes, and which of its variables are not theirs to set."""
+    pairs = with_product_names(locked_environment(EnvironmentPlan(root, folders, reach.url, reach.token)))
+    pairs += config_environment(agent.plan.configs)
+    return add_user_variables(pairs, [(each.name, each.value) for each in agent.plan.variables])
 
 
 def _list_programs(program: str) -> tuple[str, ...]:

@@ -25,10 +25,12 @@ import msgspec
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent
+from oulipoly_engine.core.agents.containers import CONTAINER, CONTAINER_ROOT, PORT
 from oulipoly_engine.core.agents.environment import runtime_words
 from oulipoly_engine.core.agents.states import Event, Reason, Standing, backoff_s, is_retried
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AgentStateInvalid, SpawnFailed
+from oulipoly_engine.executors.container_process import take_outcome
 from oulipoly_engine.host import launcher
 from oulipoly_engine.host.loop import READ, Loop
 from oulipoly_engine.process.command import Command
@@ -37,13 +39,15 @@ from oulipoly_engine.process.spawn import DEVNULL, Child, spawn
 from oulipoly_engine.process.stop import GroupWatch, group_lives, stop
 from oulipoly_engine.records import Record, prepare
 from oulipoly_engine.service.agents.log import write_log
-from oulipoly_engine.service.agents.start import runtime_start
+from oulipoly_engine.service.agents.start import outcome_file, runtime_start
 from oulipoly_engine.service.agents.tracker import StatusTracker
 from oulipoly_engine.store.agents import agents
 from oulipoly_engine.store.base.db import Store, open_store
 
 _MODULE = "oulipoly_engine.service.agents.supervisor"
 _CHUNK = 64 << 10
+_CLOSE_S = 0.3  # after which a connection that Docker took is closed, if nothing listens behind it
+_HOLDER_S = 5.0  # that the process which holds a container takes beside the grace of what runs in it
 
 
 class Pace(Record):
@@ -153,8 +157,9 @@ class Supervisor:
 
     def _start(self, agent: Agent) -> Child:
         root = self._folder / agent.agent_id
-        start = runtime_start(root, agent)
-        words = runtime_words(str(root), agent.plan.model, agent.plan.exec_words, agent.plan.address)
+        is_adopted = agent.status in ("ready", "working")  # whose supervisor was killed: its container runs on
+        start = runtime_start(root, agent, is_adopted=is_adopted, grace_s=self._pace.grace_s)
+        words = (*start.before, *self._runtime_words(root, agent, start.program))
         process = spawn(
             Command(words, start.environment, root / "workspace", is_configured=False, box=start.box), stdin=DEVNULL
         )
@@ -164,31 +169,48 @@ class Supervisor:
                 self._loop.watch(stream, READ, partial(self._copy, stream))
         return process
 
+    def _runtime_words(self, root: Path, agent: Agent, program: str) -> tuple[str, ...]:
+        plan = agent.plan
+        if agent.isolation == CONTAINER:
+            address = f"0.0.0.0:{PORT}"
+            return runtime_words(CONTAINER_ROOT, plan.model, plan.exec_words, address, program=program)
+        return runtime_words(str(root), plan.model, plan.exec_words, plan.address)
+
+    def _explain_end(self, process: Child) -> str:
+        """Say how a runtime has ended, and why where its container knows."""
+        name = f"otters-{self._agent_id}"
+        problem = take_outcome(outcome_file(self._folder / self._agent_id, name)).problem
+        return problem or f"its runtime has ended with exit code {process.returncode}"
+
     def _await_end(self, process: Child, address: str) -> None:
         """Ask whether it is ready, and wait for its end."""
         deadline = time.monotonic() + self._pace.ready_s
         look_s = self._pace.first_look_s
-        while not _answers(address):
+        in_container = self._agent.isolation == CONTAINER
+        while not _answers(address, in_container=in_container):
             if not self._wait_until(lambda: process.poll() is not None, look_s):
                 self._stop(process)
                 return
             if process.poll() is not None:
-                self._fail("init", f"its runtime has ended before it was ready (exit code {process.returncode})")
+                self._fail("init", f"before it was ready: {self._explain_end(process)}")
                 return
             if time.monotonic() >= deadline:
                 self._fail("readiness_timeout", f"its runtime did not answer at {address} in {self._pace.ready_s:g} s")
                 return
             look_s = min(2 * look_s, self._pace.longest_look_s)
-        if not self._move("answer", owner=own_mark()):
+        if self._agent.status in ("ready", "working"):
+            self._say("its container runs on")
+        elif not self._move("answer", owner=own_mark()):
             self._stop(process)
             return
-        self._say("ready")
+        else:
+            self._say("ready")
         if not self._wait_until(lambda: process.poll() is not None, None):
             self._stop(process)
         elif process.returncode == 0:
             self._move("stop")
         else:
-            self._fail("crashed", f"its runtime has ended with exit code {process.returncode}")
+            self._fail("crashed", self._explain_end(process))
 
     def _wait_until(self, is_so: Callable[[], bool], patience_s: float | None) -> bool:
         """Wait until something is so, or so long; return False where somebody wants the runtime to end instead."""
@@ -201,7 +223,8 @@ class Supervisor:
         return False
 
     def _stop(self, process: Child) -> None:
-        stop(process, ((signal.SIGINT, self._pace.grace_s), (signal.SIGKILL, 5.0)))
+        more_s = _HOLDER_S if self._agent.isolation == CONTAINER else 0.0
+        stop(process, ((signal.SIGINT, self._pace.grace_s + more_s), (signal.SIGKILL, 5.0)))
         self._move("stop")
         self._say("stopped")
 
@@ -264,10 +287,20 @@ def choose_address() -> str:
         return f"127.0.0.1:{listener.getsockname()[1]}"
 
 
-def _answers(address: str) -> bool:
+def _answers(address: str, *, in_container: bool = False) -> bool:
+    """Tell whether something takes connections.
+
+    in_container: Docker takes them itself, and closes those that nothing listens to inside.
+    """
     host, _, port = address.rpartition(":")
-    with suppress(OSError), socket.create_connection((host, int(port)), timeout=1.0):
-        return True
+    with suppress(OSError), socket.create_connection((host, int(port)), timeout=1.0) as connection:
+        if not in_container:
+            return True
+        connection.settimeout(_CLOSE_S)
+        try:
+            return connection.recv(1) != b""
+        except TimeoutError:
+            return True
     return False
 
 

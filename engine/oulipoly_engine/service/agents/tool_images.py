@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from oulipoly_engine.core.images.manifest import LONGEST_MANIFEST, Descriptor, Manifest, read_manifest
+from oulipoly_engine.core.images.references import parse_reference
 from oulipoly_engine.core.images.refusals import ImageRefused
 from oulipoly_engine.private_files import open_private
 from oulipoly_engine.service.images.images import Images
@@ -17,6 +18,7 @@ from oulipoly_engine.service.images.images import Images
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # `uname -m` to the names of images
 _LONGEST_LAYER = 512 << 20  # bytes
 _LONGEST_PROGRAM = 1 << 30  # unpacked
+_NAMES = ("io.openotters.bin.name", "vnd.openotters.bin.name")  # annotations; the second is of older images
 _MODE = 0o755
 
 
@@ -35,6 +37,20 @@ def place_program(images: Images, reference: str, name: str, target: Path) -> st
                 os.fchmod(file.fileno(), _MODE)
             return entry.digest
     raise ImageRefused(f"the image {reference} has no program {name!r}")
+
+
+def find_program_name(images: Images, reference: str) -> str:
+    """Return the name of an image's program: what its annotations say, else its repository's last word.
+
+    Raises ImageNotFound, ImageRefused.
+    """
+    _, entry = images.resolve(reference)
+    manifest = images.manifest(entry)
+    for each in (manifest, _choose_platform(images, manifest, reference)):
+        for name in _NAMES:
+            if each.annotations.get(name):
+                return each.annotations[name]
+    return parse_reference(reference).name.rpartition("/")[2]
 
 
 def _choose_platform(images: Images, manifest: Manifest, reference: str) -> Manifest:

@@ -12,17 +12,19 @@ from typing import Protocol
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.accounts.clis.host_login import LoginOrder, LoginSources
 from oulipoly_engine.core.agents.agents import Agent, Job
+from oulipoly_engine.core.agents.containers import FAILED
 from oulipoly_engine.core.agents.tools import check_tool
 from oulipoly_engine.core.boxes.box import Network
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.errors import Interrupted, RunnerError, ToolMissing
+from oulipoly_engine.errors import Interrupted, RunnerError, SpawnFailed, ToolMissing
+from oulipoly_engine.executors.container_process import take_outcome
 from oulipoly_engine.process.command import Command, ProcessResult
 from oulipoly_engine.process.liveness import has_ended, here, start_ticks
 from oulipoly_engine.process.run import run
 from oulipoly_engine.process.stop import GroupWatch, group_lives, stop_group
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.agents.logins import proxy_variables, serve_box
-from oulipoly_engine.service.agents.start import check_isolation, require_ready, tool_start
+from oulipoly_engine.service.agents.start import check_isolation, outcome_file, require_ready, tool_start
 from oulipoly_engine.store.agents import jobs
 from oulipoly_engine.store.base.db import Store
 
@@ -102,17 +104,20 @@ class Tools:
             command = self._command(agent, job, stdin, timeout_s)
             with _serve_proxy(command, agent) as reachable, _Watched(self._store, job) as watched:
                 result = run(reachable, sink, watched.note)
+            outcome = take_outcome(outcome_file(self._folder / agent.agent_id, job.job_id))
+            if result.exit_code == FAILED and outcome.problem:
+                raise SpawnFailed(outcome.problem)
         except Interrupted:
             self._end(job, sink, None, "cancel", "it was interrupted")
             raise
         except RunnerError as error:
             self._end(job, sink, None, "fail", error.message)
             raise
+        timed_out = result.stopped_for == "timeout"
         if result.stopped_for == "stopped":
             self._end(job, sink, result, "cancel", "it was stopped")
         else:
-            self._end(job, sink, result, "end", "it took too long" if result.stopped_for == "timeout" else "")
-        timed_out = result.stopped_for == "timeout"
+            self._end(job, sink, result, "end", "it took too long" if timed_out else outcome.problem)
         code = TIMED_OUT if timed_out else result.exit_code
         return ToolResult(job, code, result.stdout_tail, result.stderr_tail, timed_out)
 
@@ -126,10 +131,10 @@ class Tools:
                 f"the tool {job.tool!r} is declared and its program is not in the agent: pull its image and "
                 f"start the agent again, or run one with --tool {job.tool}=PROGRAM"
             )
-        check_isolation(agent.isolation)
-        start = tool_start(root, agent)
+        check_isolation(agent.isolation, agent.plan.container)
+        start = tool_start(root, agent, job.tool, job.job_id)
         return Command(
-            (str(program), *job.arguments),
+            (*start.before, start.program, *job.arguments),
             start.environment,
             root / "workspace",
             stdin=stdin or None,

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent
+from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.boxes import agent_network
 from oulipoly_engine.core.agents.capabilities import CAPABILITIES, Note
+from oulipoly_engine.core.agents.containers import CONTAINER, RUNTIME_PROGRAM, container_root, tool_program
 from oulipoly_engine.core.agents.environment import RUNTIME_BINARY
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.agents.texts import (
@@ -49,7 +50,10 @@ def write_tree(root: Path, agent: Agent, bin_dirs: tuple[str, ...], notes: Seque
             _require_folder(root, name)
         _write_own(root, agent, view_agent(root, agent, bin_dirs, notes))
         for mount in agent.plan.mounts:
-            _link_mount(root, mount)
+            if agent.isolation == CONTAINER:
+                _require_host(mount)
+            else:
+                _link_mount(root, mount)
     except OSError as error:
         path = error.filename if isinstance(error.filename, str) else str(root)
         raise SystemRefused(f"the agent's tree cannot be written: {path}: {error.strerror or error}") from error
@@ -67,15 +71,20 @@ def view_agent(root: Path, agent: Agent, bin_dirs: tuple[str, ...], notes: Seque
     """Return an agent's tree as the agent sees it."""
     plan = agent.plan
     place = str(root)
+    runtime = f"{place}/{RUNTIME_BINARY}"
+    in_own_container = agent.isolation == CONTAINER and agent.has_own_runtime
+    if agent.isolation == CONTAINER:
+        place = container_root(place, has_own_runtime=agent.has_own_runtime)
+        runtime = RUNTIME_PROGRAM
     return AgentView(
         name=agent.name,
         root=place,
-        workspace=f"{place}/workspace",
+        workspace="/workspace" if in_own_container else f"{place}/workspace",
         bin_dirs=bin_dirs,
         isolation=agent.isolation,
-        network=agent_network(agent.isolation, plan.runtime).value,
+        network="bridge" if agent.isolation == CONTAINER else agent_network(agent.isolation, plan.runtime).value,
         addresses=plan.overrides.addresses,
-        runtime_binary="" if plan.runtime == OWN_RUNTIME else f"{place}/usr/local/bin/runtime",
+        runtime_binary=runtime if agent.has_own_runtime else "",
         tools=tuple(
             ToolText(tool.name, tool.description, f"{place}/etc/data/bins/{tool.name}/USAGE.md" if tool.usage else "")
             for tool in plan.tools
@@ -123,6 +132,7 @@ def _write_own(root: Path, agent: Agent, view: AgentView) -> None:
 def describe_agent(view: AgentView, agent: Agent) -> Mapping[str, Any]:
     """Return what agent.yaml says: no value of a variable, no path of the host behind a mount, no credential."""
     plan = agent.plan
+    in_container = agent.isolation == CONTAINER
     document = {
         "id": agent.agent_id,
         "name": agent.name,
@@ -150,7 +160,7 @@ def describe_agent(view: AgentView, agent: Agent) -> Mapping[str, Any]:
             {
                 "name": tool.name,
                 "description": tool.description,
-                "binary": f"{view.root}/{_BINS}/{tool.name}",
+                "binary": tool_program(tool.name) if in_container else f"{view.root}/{_BINS}/{tool.name}",
                 "ref": tool.ref,
                 "digest": tool.digest,
                 "usage": tool.usage and f"{view.root}/etc/data/bins/{tool.name}/USAGE.md",
@@ -169,9 +179,13 @@ def _copy_program(source: Path, target: Path) -> None:
         os.fchmod(copy.fileno(), _PROGRAM_MODE)
 
 
-def _link_mount(root: Path, mount: Mount) -> None:
+def _require_host(mount: Mount) -> None:
     if not os.path.lexists(mount.host):
         raise AgentFailed(f"there is no {mount.host}, which -v gives the agent: create it, or leave it out")
+
+
+def _link_mount(root: Path, mount: Mount) -> None:
+    _require_host(mount)
     parts = mount.target.strip("/").split("/")
     for depth in range(1, len(parts)):
         _require_folder(root, "/".join(parts[:depth]))

@@ -16,6 +16,7 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import USUAL_COMMAND_S, Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.agents.capabilities import PROMPT_S
+from oulipoly_engine.core.agents.containers import CONTAINER
 from oulipoly_engine.core.live.launch import arguments as launch_arguments
 from oulipoly_engine.core.live.permissions import read_profile
 from oulipoly_engine.core.live.retry import Policy
@@ -142,8 +143,11 @@ class LiveLauncher(Record):
                 decision_json=decision_json,
             ),
         )
-        program = runtime.program if agent_start is None else agent_start.start.program
-        box = None if agent_start is None else agent_start.start.box
+        words: tuple[str, ...] = (runtime.program,)
+        box = None
+        if agent_start is not None:
+            words = (*agent_start.start.before, agent_start.start.program)
+            box = agent_start.start.box
         if tools is not None:
             box = open_box(box, tools.path)
         order = HostOrder(
@@ -152,7 +156,7 @@ class LiveLauncher(Record):
             state_db=str(self.paths.state_db),
             folder=str(self.paths.live_runtime),
             logs=str(self.paths.terminal_logs),
-            argv=tuple(map(escape_word, (program, *driver_of(runtime.kind).words(opening)))),
+            argv=tuple(map(escape_word, (*words, *driver_of(runtime.kind).words(opening)))),
             env={escape_word(key): escape_word(value) for key, value in env.items()},
             kind=runtime.kind,
             opening=opening,
@@ -217,9 +221,11 @@ class LiveLauncher(Record):
         from oulipoly_engine.service.agents.tokens import write_agent_token  # noqa: PLC0415 - the same
 
         start.require_ready(agent)
-        start.check_isolation(agent.isolation)
+        start.check_isolation(agent.isolation, agent.plan.container)
         token = write_agent_token(self.store, self.paths.token_secret, agent, self.clock.now())
-        reach = start.Reach(url=f"unix://{self._tool_socket(session)}", token=token) if token else start.ALL_NETWORK
+        reach = start.ALL_NETWORK
+        if token and agent.isolation != CONTAINER:  # there the socket of its tools is not
+            reach = start.Reach(url=f"unix://{self._tool_socket(session)}", token=token)
         chosen = logins.CliAccount(runtime, cli, self.accounts.get(runtime.account))
         return logins.start_cli(self.paths.running_agents / agent.agent_id, agent, chosen, self.clock, reach)
 

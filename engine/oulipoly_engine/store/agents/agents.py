@@ -73,6 +73,14 @@ def change_owner(store: Store, agent_id: str, owner: str) -> None:
         store.run(AgentRow.update({AgentRow.owner: owner}).where(AgentRow.agent_id == agent_id))
 
 
+def take_over(store: Store, agent_id: str, owner: str, successor: str) -> bool:
+    """Have one process go on with what another did. owner: that other's mark. Returns whether nobody was first."""
+    row = AgentRow
+    with store.write():
+        mine = row.update({row.owner: successor}).where(row.agent_id == agent_id, row.owner == owner)
+        return store.run(mine) == 1
+
+
 def change_isolation(store: Store, agent_id: str, isolation: str) -> None:
     """Keep which isolation was chosen for an agent."""
     with store.write():

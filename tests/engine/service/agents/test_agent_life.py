@@ -138,7 +138,7 @@ def test_agent_is_stopped_started_and_removed_with_its_tree(live, source):
         ("FROM scratch\nNAME x\nMODEL nobody/model\n", Overrides(), "model", "nobody"),
         ("FROM scratch\nNAME x\nMODEL nothing\n", Overrides(), "model", "none of your models"),
         ("FROM scratch\nNAME ../escape\n", Overrides(), "config", "NAME"),
-        ("FROM scratch\nNAME x\nRUNTIME ghcr.io/x/runtime\n", Overrides(), "init", "cannot be started yet"),
+        ("FROM scratch\nNAME x\nRUNTIME ghcr.io/x/runtime\n", Overrides(), "pull", "no image ghcr.io/x/runtime"),
         ("FROM example.com/none\nNAME x\n", Overrides(), "pull", "example.com/none"),
     ],
     ids=["config", "provider", "model", "hostile", "runtime", "parent"],

@@ -1,0 +1,1 @@
+"""Where programs of agents run that are not processes of this machine: containers."""
