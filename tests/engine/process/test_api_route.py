@@ -100,6 +100,7 @@ def test_login_is_put_in_and_bodies_pass(proxy, server, body):
         (HEAD + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", "400"),
         (HEAD + "Content-Length: 5\r\nContent-Length: 6\r\n\r\n", "400"),
         (HEAD + "Content-Length: -1\r\n\r\n", "400"),
+        (HEAD.replace("beta=true", "beta\nX-Own:2") + "\r\n", "400"),
         ("\x00\xff\r\n\r\n", "400"),
     ],
 )

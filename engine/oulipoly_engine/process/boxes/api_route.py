@@ -91,6 +91,8 @@ def _parse(head: bytes) -> _Request | None:
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1.") or not words[0].isalpha():
         return None
+    if not (words[1].isascii() and words[1].isprintable()):  # a newline alone ends a line for some servers
+        return None
     pairs = [(name.strip().lower(), value.strip()) for name, colon, value in (line.partition(":") for line in lines)]
     if any(":" not in line or line[:1].isspace() or "\n" in line or "\r" in line for line in lines):
         return None
