@@ -94,9 +94,9 @@ class Holder:
             self._container = self._create(words, env)
         connection = self._attach()
         try:
-            self._note("")  # who waits for this may send signals now: the container ends with us
             if is_new:
                 self._client.start(self._container)
+            self._note("")  # who waits for this may send signals now, and ask whether it answers
             if is_new and not self._order.name:
                 threading.Thread(target=self._feed, args=(connection,), daemon=True).start()
             self._copy(connection)

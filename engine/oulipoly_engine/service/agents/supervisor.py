@@ -46,7 +46,7 @@ from oulipoly_engine.store.base.db import Store, open_store
 
 _MODULE = "oulipoly_engine.service.agents.supervisor"
 _CHUNK = 64 << 10
-_CLOSE_S = 0.3  # after which a connection that Docker took is closed, if nothing listens behind it
+_CLOSE_S = 1.0  # after which a connection that Docker took is closed, if nothing listens behind it
 _HOLDER_S = 5.0  # that the process which holds a container takes beside the grace of what runs in it, and to find it
 _HOLDER_LOOK_S = 0.05
 
@@ -193,7 +193,8 @@ class Supervisor:
         deadline = time.monotonic() + self._pace.ready_s
         look_s = self._pace.first_look_s
         in_container = self._agent.isolation == CONTAINER
-        while not _answers(address, in_container=in_container):
+        # Docker takes connections before it starts the container.
+        while (in_container and not self._outcome.exists()) or not _answers(address, in_container=in_container):
             if not self._wait_until(lambda: process.poll() is not None, look_s):
                 self._stop(process)
                 return
