@@ -35,12 +35,15 @@ import oulipoly_engine
 import oulipoly_tui
 from oulipoly_demo import world as demo_world
 from oulipoly_demo.world import Options
+from oulipoly_engine.core.images.manifest import BIN_KIND, MANIFEST, Image, Manifest, describe, encode
+from oulipoly_engine.core.images.references import parse_reference
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import RequestOpened
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.live.sessions import NewSession
 from oulipoly_engine.host import launcher
 from oulipoly_engine.paths import from_environment, is_stand_in
+from oulipoly_engine.service.images.images import Images
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.store.base import db
 
@@ -603,6 +606,14 @@ class LiveWorld:
         """Return a further engine, as another process would have it."""
         self._engines.append(Engine())
         return self._engines[-1]
+
+    def put_program(self, name, text):
+        """Have an image `example.com/NAME` here that is a program, as of a tool or a runtime."""
+        layer = describe(text.encode(), "application/octet-stream", name)
+        config = describe(b"{}", "application/vnd.oci.empty.v1+json")
+        manifest = encode(Manifest(2, MANIFEST, BIN_KIND, config, (layer,)))
+        image = Image(describe(manifest, MANIFEST), manifest, {layer.digest: text.encode(), config.digest: b"{}"})
+        Images(self.engine.paths.images).put(image, parse_reference(f"example.com/{name}"))
 
     def begin(self, prompt=None, *, runtime="demo-codex1", **more):
         """Begin a session; returns its id."""

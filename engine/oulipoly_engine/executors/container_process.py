@@ -80,6 +80,9 @@ class Holder:
             return self._run(words, env)
         except OSError as error:
             raise SpawnFailed(f"the container could not be started: {explain(error)}") from error
+        except Asked as asked:  # before we had hold of it
+            self._stays = self._order.is_adopted and asked.number == signal.SIGTERM
+            raise
         finally:
             self._remove()
 
@@ -89,11 +92,11 @@ class Holder:
             self._find()
         if is_new:
             self._container = self._create(words, env)
-        self._note("")
         connection = self._attach()
         try:
             if is_new:
                 self._client.start(self._container)
+            self._note("")  # who waits for this may send signals now, and ask whether it answers
             if is_new and not self._order.name:
                 threading.Thread(target=self._feed, args=(connection,), daemon=True).start()
             self._copy(connection)

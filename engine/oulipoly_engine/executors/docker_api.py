@@ -73,11 +73,18 @@ def ensure_image(client: Any, image: str) -> None:  # noqa: ANN401 - see connect
     """Pull an image that is not there; one that is stays as it is. Raises ImageNotFound."""
     try:
         if find(client.inspect_image, image) is None:
-            client.pull(image, tag=None if _has_tag(image) else "latest")
+            _pull(client, image)
     except OSError as error:
         raise ImageNotFound(
             f"the base image {image} is not there and cannot be pulled: {explain(error)}; --base-image names another"
         ) from error
+
+
+def _pull(client: Any, image: str) -> None:  # noqa: ANN401 - see connect
+    tag = None if _has_tag(image) else "latest"
+    for step in client.pull(image, tag=tag, stream=True, decode=True):
+        if problem := step.get("error"):  # podman says so even that there is no image
+            raise OSError(problem)
 
 
 def find_gateway(client: Any) -> str:  # noqa: ANN401 - see connect

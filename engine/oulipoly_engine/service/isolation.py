@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import socket
 import sys
 import threading
@@ -91,6 +92,7 @@ def _describe(box: Box) -> dict[str, Any]:
 def _serve_sockets(folder: Path, address: str) -> Iterator[dict[str, Any]]:
     """Yield the addresses of one socket of each kind, which the probe tries to reach."""
     name = f"probe-{uuid.uuid4()}"
+    near, far = socket.socketpair()
     path = str(folder / "socket")
     with contextlib.ExitStack() as stack:
         if len(os.fsencode(path)) > _LONGEST_SOCKET:
@@ -104,6 +106,8 @@ def _serve_at(path: str, name: str, address: str) -> Iterator[dict[str, Any]]:
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
         socket.socket(socket.AF_UNIX) as unix,
         socket.socket(socket.AF_UNIX) as abstract,
+        near,
+        far,
     ):
         for inet in (tcp, udp):
             if address != "127.0.0.1":  # of a network that may not be up yet
@@ -113,20 +117,18 @@ def _serve_at(path: str, name: str, address: str) -> Iterator[dict[str, Any]]:
         for server, place in ((unix, path), (abstract, f"\0{name}")):
             server.bind(place)
             server.listen()
-        echo = threading.Thread(target=_answer_datagrams, args=(udp,))
+        echo = threading.Thread(target=_answer_datagrams, args=(udp, near))
         echo.start()
         try:
             ports = {"tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1]}
             yield {**ports, "unix": path, "abstract": name}
         finally:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
-                last.sendto(b"", udp.getsockname())
+            far.close()
             echo.join()
 
 
-def _answer_datagrams(udp: socket.socket) -> None:
-    while True:
-        data, address = udp.recvfrom(16)
-        if not data:
-            return
-        udp.sendto(b"reached", address)
+def _answer_datagrams(udp: socket.socket, end: socket.socket) -> None:
+    while end not in select.select((udp, end), (), ())[0]:
+        _, address = udp.recvfrom(16)
+        with contextlib.suppress(OSError):  # podman's network is gone with its last container
+            udp.sendto(b"reached", address)

@@ -80,18 +80,26 @@ def place_files(home: Home, agent: Agent, folder: Path) -> None:
 
 
 def place_runtime(home: Home, reference: str, target: Path) -> None:
-    """Write the program of a runtime's image. Raises ImageNotFound where it is not here, ImageRefused, OSError."""
+    """Write the program of a runtime's image, whose signature counts as that of an agent's image does.
+
+    Raises ImageNotFound where it is not here, ImageRefused, SignatureRefused, OSError.
+    """
     images = service.Images(home.paths.images)
+    Transfer(home).require_verified(reference)
     place_program(images, reference, find_program_name(images, reference), target)
 
 
 def place_tools(home: Home, agent: Agent, folder: Path) -> tuple[str, ...]:
-    """Write the programs of tools whose images are here; return a sentence for each that has none. Raises OSError."""
+    """Write the programs of tools whose images are here; return a sentence for each that has none.
+
+    Raises OSError, and SignatureRefused as `place_runtime`.
+    """
     images = service.Images(home.paths.images)
     missing = []
     for tool in agent.plan.tools:
         if not tool.program:
             try:
+                Transfer(home).require_verified(tool.ref)
                 place_program(images, tool.ref, tool.name, folder / tool.name)
             except (ImageNotFound, ImageRefused) as error:
                 missing.append(f"the tool {tool.name} has no program: {error.message}")

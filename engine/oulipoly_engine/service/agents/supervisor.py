@@ -46,8 +46,9 @@ from oulipoly_engine.store.base.db import Store, open_store
 
 _MODULE = "oulipoly_engine.service.agents.supervisor"
 _CHUNK = 64 << 10
-_CLOSE_S = 0.3  # after which a connection that Docker took is closed, if nothing listens behind it
-_HOLDER_S = 5.0  # that the process which holds a container takes beside the grace of what runs in it
+_CLOSE_S = 1.0  # after which a connection that Docker took is closed, if nothing listens behind it
+_HOLDER_S = 5.0  # that the process which holds a container takes beside the grace of what runs in it, and to find it
+_HOLDER_LOOK_S = 0.05
 
 
 class Pace(Record):
@@ -122,6 +123,11 @@ class Supervisor:
             raise AgentStateInvalid("the agent is removed")
         return agent
 
+    @property
+    def _outcome(self) -> Path:
+        """Return the file that says what came of its container, there from when a process holds that."""
+        return outcome_file(self._folder / self._agent_id, f"otters-{self._agent_id}")
+
     def ask_stop(self) -> None:
         """Have it end; may be called from a signal handler."""
         self._is_asked = True
@@ -158,6 +164,7 @@ class Supervisor:
     def _start(self, agent: Agent) -> Child:
         root = self._folder / agent.agent_id
         is_adopted = agent.status in ("ready", "working")  # whose supervisor was killed: its container runs on
+        take_outcome(self._outcome)  # of one whose supervisor was killed
         start = runtime_start(root, agent, is_adopted=is_adopted, grace_s=self._pace.grace_s)
         words = (*start.before, *self._runtime_words(root, agent, start.program))
         process = spawn(
@@ -178,8 +185,7 @@ class Supervisor:
 
     def _explain_end(self, process: Child) -> str:
         """Say how a runtime has ended, and why where its container knows."""
-        name = f"otters-{self._agent_id}"
-        problem = take_outcome(outcome_file(self._folder / self._agent_id, name)).problem
+        problem = take_outcome(self._outcome).problem
         return problem or f"its runtime has ended with exit code {process.returncode}"
 
     def _await_end(self, process: Child, address: str) -> None:
@@ -187,7 +193,8 @@ class Supervisor:
         deadline = time.monotonic() + self._pace.ready_s
         look_s = self._pace.first_look_s
         in_container = self._agent.isolation == CONTAINER
-        while not _answers(address, in_container=in_container):
+        # Docker takes connections before it starts the container.
+        while (in_container and not self._outcome.exists()) or not _answers(address, in_container=in_container):
             if not self._wait_until(lambda: process.poll() is not None, look_s):
                 self._stop(process)
                 return
@@ -223,10 +230,19 @@ class Supervisor:
         return False
 
     def _stop(self, process: Child) -> None:
-        more_s = _HOLDER_S if self._agent.isolation == CONTAINER else 0.0
+        more_s = 0.0
+        if self._agent.isolation == CONTAINER:
+            more_s = _HOLDER_S
+            self._await_holder(process)
         stop(process, ((signal.SIGINT, self._pace.grace_s + more_s), (signal.SIGKILL, 5.0)))
         self._move("stop")
         self._say("stopped")
+
+    def _await_holder(self, process: Child) -> None:
+        """Wait until a process holds its container: one that only starts would end by a signal, and leave that."""
+        deadline = time.monotonic() + _HOLDER_S
+        while not self._outcome.exists() and process.poll() is None and time.monotonic() < deadline:
+            self._loop.turn(_HOLDER_LOOK_S)
 
     def _end(self, process: Child) -> None:
         """Leave nothing of a runtime, and no pipe of it."""
@@ -237,6 +253,7 @@ class Supervisor:
                 self._copy(stream)
                 self._loop.forget(stream)
                 stream.close()
+        take_outcome(self._outcome)
 
     def _copy(self, stream: IO[bytes]) -> None:
         data = b""

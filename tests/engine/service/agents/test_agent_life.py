@@ -33,6 +33,13 @@ ENV MODE=fast
 ADD cities.json
 BIN jq example.com/jq
 """
+RUNTIME = f"""#!{sys.executable} -IS
+import socket, sys
+host, port = sys.argv[-1].split(":")
+server = socket.create_server((host, int(port)))
+while True:
+    server.accept()
+"""
 
 
 @pytest.fixture
@@ -200,10 +207,7 @@ def test_jobs_run_in_the_background_are_cancelled_and_are_orphaned(live, source)
 
 def test_runtime_of_its_own_is_owned_by_a_process_and_crashes_with_it(live, source):
     program = live.root / "runtime"
-    lines = (
-        "import socket, sys\nhost, port = sys.argv[-1].split(':')\nserver = socket.create_server((host, int(port)))\n"
-    )
-    program.write_text(f"#!{sys.executable} -IS\n{lines}while True:\n    server.accept()\n")
+    program.write_text(RUNTIME)
     work = live.engine.agents
     agent = work.run(AgentWish(source, "own", "none", Overrides(runtime=str(program))))
     owner = int(agent.owner.split()[0])
@@ -217,6 +221,29 @@ def test_runtime_of_its_own_is_owned_by_a_process_and_crashes_with_it(live, sour
 
     assert (agent.status, crashed.reason, started, stopped) == ("ready", "crashed", "ready", "stopped")
     assert any("] ready" in line for line in work.read_log("own"))
+
+
+def test_runtime_and_tools_that_are_images_are_run_but_not_without_the_signature_that_was_pinned(live, source):
+    (live.root / "meteo/Agentfile").write_text(f"{FILE}RUNTIME example.com/runtime\n")
+    names = ("runtime", "jq")
+    live.put_program("runtime", RUNTIME)
+    live.put_program("jq", "#!/bin/sh\necho jq\n")
+    for name in names:
+        live.engine.image_transfer.sign(f"example.com/{name}", None)
+    work = live.engine.agents
+    status = work.run(AgentWish(source, "own", "none")).status
+    output = work.exec("own", "jq").stdout
+    work.stop("own")
+    problems = []
+    for name in names:
+        live.put_program(name, f"{RUNTIME}# changed\n")
+        with pytest.raises(AgentFailed, match="signed by nobody") as refused:
+            work.start("own")
+        problems.append((work.list()[0].agent.reason, f"example.com/{name}" in str(refused.value)))
+        live.put_program(name, RUNTIME)
+
+    assert (status, output) == ("ready", b"jq\n")
+    assert problems == [("pull", True)] * 2
 
 
 def test_an_image_is_not_run_without_the_signature_of_the_publisher_who_was_pinned(live, source):

@@ -28,11 +28,12 @@ class Refusal(OSError):
 class FakeDocker:
     """A Docker API whose containers echo their stdin on stdout, in capitals on stderr."""
 
-    def __init__(self, fails=(), known=(), oom=False):
+    def __init__(self, fails=(), known=(), oom=False, steps=()):
         self.calls = []
         self._fails = dict(fails)
         self._known = dict(known)
         self._oom = oom
+        self._steps = steps
         self._far = None
         self._thread = None
 
@@ -54,6 +55,9 @@ class FakeDocker:
         if container not in self._known:
             raise Refusal(404)
         return self._known[container]
+
+    def _pull(self, image, **_):
+        return ({"status": "Pulling"}, *self._steps)
 
     def _create_container_from_config(self, document, name):
         return {"Id": "new"}
@@ -178,8 +182,10 @@ def test_image_is_pulled_only_where_it_is_absent():
     absent = FakeDocker({"inspect_image": Refusal(404)})
     ensure_image(here, "busy:1")
     ensure_image(absent, "busy:1")
-    with pytest.raises(ImageNotFound, match="cannot be pulled: no network; --base-image"):
-        ensure_image(FakeDocker({"inspect_image": Refusal(404), "pull": Refusal(500, "no network")}), "busy:1")
+    no_network = {"pull": Refusal(500, "no network")}
+    for fails, steps in ((no_network, ()), ({}, [{"error": "no network"}])):
+        with pytest.raises(ImageNotFound, match="cannot be pulled: no network; --base-image"):
+            ensure_image(FakeDocker({"inspect_image": Refusal(404), **fails}, steps=steps), "busy:1")
 
     assert (here.calls, absent.calls) == (["inspect_image"], ["inspect_image", "pull"])
 
