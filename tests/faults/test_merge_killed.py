@@ -188,6 +188,7 @@ def test_a_kill_between_the_steps_leaves_all_or_nothing(world, parent, verb):
         check(world, verb, before, after)
 
 
+@pytest.mark.kills
 @pytest.mark.parametrize("verb", ["merge", "rebase", "apply"])
 def test_a_kill_at_any_instant_leaves_all_or_nothing(world, parent, verb, kills):
     before, after, _, length_s = whole(world, parent, verb)
