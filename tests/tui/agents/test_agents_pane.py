@@ -6,9 +6,11 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent, AgentPlan, PlannedTool
+from oulipoly_engine.facade.agents.agents import AgentStanding
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.store.agents import agents
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_tui.view.agents.agents import agent_lines
 
 NAMES = ("calm", "bad\x1b[31m\u202e")  # the second one's from an image of anybody
 
@@ -73,3 +75,15 @@ async def test_changes_of_another_process_are_shown(two_agents, running, settled
         with_another.close()
 
         await settled(pilot, lambda: "stopped" in str(rows.rows[0].line))
+
+
+def test_details_say_which_logins_an_agent_reaches():
+    now = SystemClock().now()
+    standing = AgentStanding(
+        Agent("aaaa1111", "calm", "/tmp/calm", "guarded", "ready", now, now),
+        logins={"claude1": "", "claude2": "", "codex1": "its \x1b[1mCLI reads it"},
+    )
+    text = "\n".join("".join(part for part, _ in line) for line in agent_lines(standing, None, now))
+    assert "login      of claude1, claude2: kept on the host\n" in text
+    assert "           of codex1: in its reach: its " in text
+    assert "\x1b" not in text

@@ -49,7 +49,14 @@ from oulipoly_engine.errors import (
     UsageInvalid,
 )
 from oulipoly_engine.executors.docker_api import connect, ensure_image, find_host, remove_left
-from oulipoly_engine.facade.agents.sources import find_path, place_files, place_runtime, place_tools, read_source
+from oulipoly_engine.facade.agents.sources import (
+    find_path,
+    place_files,
+    place_runtime,
+    place_tools,
+    preview_source,
+    read_source,
+)
 from oulipoly_engine.facade.base.home import Part, find_only
 from oulipoly_engine.facade.base.own_process import require_person
 from oulipoly_engine.facade.live.catalogue import catalogue_of
@@ -257,12 +264,12 @@ class Agents(Part):
         return self._home.paths.agent_logs / f"{agent.agent_id}.log"
 
     def preview(self, source: str) -> AgentPreview:
-        """Return what an agent of a source would get; of a path its image is built. Nothing runs.
+        """Return what an agent of a source would get. Nothing runs, and no image is tagged.
 
         Raises AgentfileInvalid, ImageNotFound, ImageRefused, ReferenceInvalid, SignatureRefused.
         """
         self._home.refuse_if_read_only("run an agent")
-        read = read_source(self._home, source)
+        read = preview_source(self._home, source)
         plan = make_plan(read.agentfile, read.contexts, read.digests, Overrides(), read.text)
         declared = read.agentfile.agent
         refusals = {level.value: _find_refusal(level.value) for level in Level}
@@ -323,11 +330,12 @@ class Agents(Part):
         agent = self.find(identity)
         with self._home.lend_store() as store:
             self._settle(store)
+            self._end_work(store, agent)  # first: one that says that it is stopped has nothing that runs
             self._end_supervisor(agent)
             with suppress(AgentStateInvalid):  # nothing runs
                 agent = agents.move(store, agent.agent_id, "stop", self._home.now())
                 self._write_log(agent, "stopped")
-            self._end_work(store, agent)
+            self._end_work(store, agent)  # what has begun meanwhile
         return self.find(agent.agent_id)
 
     def remove(self, identity: str) -> Agent:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.images.agentfile import Agentfile
+from oulipoly_engine.core.images.manifest import Descriptor
 from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.base.home import Home
@@ -53,16 +54,29 @@ def read_source(home: Home, text: str) -> AgentSource:
     images = Images(home)
     path = find_path(home, text)
     digest = Transfer(home).require_verified(text).digest if path is None else images.build(path, ())[1].digest
-    return _read(images, images.load(digest))
+    return _read(images, images.load(digest), {})
 
 
-def _read(images: Images, image: AgentImage) -> AgentSource:
+def preview_source(home: Home, text: str) -> AgentSource:
+    """Return what a source would mean, as `read_source`: of a path no image is tagged."""
+    path = find_path(home, text)
+    if path is None:
+        return read_source(home, text)
+    images = Images(home)
+    return _read(images, *images.assemble(path))
+
+
+def _read(images: Images, image: AgentImage, contents: Mapping[str, bytes]) -> AgentSource:
+    """Return a source by its image. contents: by digest, what is not stored."""
+
+    def read(layer: Descriptor) -> bytes:
+        return contents[layer.digest] if layer.digest in contents else b"".join(images.fetch(layer))
+
     contexts = {
-        context.name: b"".join(images.fetch(image.layers[f"context {context.name}"]))
-        for context in image.agentfile.agent.contexts
+        context.name: read(image.layers[f"context {context.name}"]) for context in image.agentfile.agent.contexts
     }
     source = image.layers.get("source")
-    text = "" if source is None else b"".join(images.fetch(source)).decode("utf-8", "replace")
+    text = "" if source is None else read(source).decode("utf-8", "replace")
     digests = {key: layer.digest for key, layer in image.layers.items()}
     text = text or f"# syntax={image.agentfile.syntax}\n"
     return AgentSource(image.agentfile, text, contexts, digests, image.entry.digest)

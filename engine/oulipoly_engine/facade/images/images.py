@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -65,6 +65,14 @@ class Images(Part):
         """
         with self._changing("build an image"):
             return builder.build(self._images, path, tags, inherited_environment().get(_SOURCE_DATE, ""))
+
+    def assemble(self, path: Path) -> tuple[AgentImage, Mapping[str, bytes]]:
+        """Return the image that a path would give, and its contents by digest. Nothing is tagged. Raises as `build`."""
+        with self._changing("build an image"):
+            date = inherited_environment().get(_SOURCE_DATE, "")
+            references, image = builder.assemble(self._images, path, (), date)
+            checked = self._images.check(references[0], image.descriptor, image.manifest, image.contents)
+        return checked, image.contents
 
     def tag(self, source: str, target: str) -> Descriptor:
         """Have another reference mean the same image. Raises as `inspect`, and as `build`."""

@@ -40,17 +40,24 @@ def build(images: Images, path: Path, tags: tuple[str, ...], source_date: str = 
     source_date: seconds since 1970, as SOURCE_DATE_EPOCH has them; empty: the image says no time, so that the same
     input gives the same digest. Raises AgentfileInvalid, ReferenceInvalid, ImageNotFound, OSError.
     """
-    file = path / _FILE if path.is_dir() else path
-    source = _read_source(file)
-    own = parse_agentfile(source)
-    references = _references(own, tags)
-    agentfile = resolve(own, lambda base: replace_base(images.load(base).agentfile))
-    image = _assemble(images, own, agentfile, source, file.parent, _read_date(source_date))
+    references, image = assemble(images, path, tags, source_date)
     for reference in references:
         images.guard_tag(reference, image.descriptor.digest)
     for reference in references:
         images.put(image, reference)
     return references[0], image.descriptor
+
+
+def assemble(
+    images: Images, path: Path, tags: tuple[str, ...], source_date: str = ""
+) -> tuple[tuple[Reference, ...], Image]:
+    """Return the image that `build` would store, and its references. Nothing is tagged. Takes and raises the same."""
+    file = path / _FILE if path.is_dir() else path
+    source = _read_source(file)
+    own = parse_agentfile(source)
+    references = _references(own, tags)
+    agentfile = resolve(own, lambda base: replace_base(images.load(base).agentfile))
+    return references, _assemble(images, own, agentfile, source, file.parent, _read_date(source_date))
 
 
 def _read_source(file: Path) -> bytes:

@@ -6,6 +6,7 @@ import base64
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -127,12 +128,18 @@ class Images:
         reference, entry = self.resolve(text)
         return self.check(reference, entry, self.layout.read(entry.digest, LONGEST_MANIFEST))
 
-    def check(self, reference: Reference, entry: Descriptor, data: bytes) -> AgentImage:
-        """Return an agent's image by its manifest, with its claims checked. Raises as `load`."""
+    def check(
+        self, reference: Reference, entry: Descriptor, data: bytes, contents: Mapping[str, bytes] = MappingProxyType({})
+    ) -> AgentImage:
+        """Return an agent's image by its manifest, with its claims checked. Raises as `load`.
+
+        contents: by digest, of an image that is not stored.
+        """
         manifest = read_manifest(data)
         if manifest.artifact_type != AGENT_KIND or manifest.config is None:
             raise ImageRefused(f"{entry.digest} is an image of {manifest.kind or 'something unnamed'}, not of an agent")
-        agentfile = read_config(self.layout.read(manifest.config.digest, LONGEST_CONFIG))
+        config = contents.get(manifest.config.digest) or self.layout.read(manifest.config.digest, LONGEST_CONFIG)
+        agentfile = read_config(config)
         return AgentImage(reference, entry, manifest, agentfile, match_layers(agentfile, manifest))
 
     def read_layer(self, layer: Descriptor) -> bytes:

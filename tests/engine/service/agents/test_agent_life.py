@@ -14,6 +14,7 @@ from oulipoly_engine.errors import (
     JobNotFound,
     LiveSessionNotFound,
     NameTaken,
+    RequestRefused,
     ToolUnknown,
     UsageInvalid,
 )
@@ -117,7 +118,11 @@ def test_last_message_gets_another_answer_as_a_branch_and_sessions_are_deleted_o
         work.delete_session("calm", "none")
 
 
-def test_agent_is_stopped_started_and_removed_with_its_tree(live, source):
+def _refuse(_paths):
+    raise RequestRefused("a process does not end")
+
+
+def test_agent_is_stopped_started_and_removed_with_its_tree(live, source, monkeypatch):
     work = live.engine.agents
     agent = work.run(AgentWish(source, "calm", "none"))
     with pytest.raises(NameTaken):
@@ -125,6 +130,11 @@ def test_agent_is_stopped_started_and_removed_with_its_tree(live, source):
     with pytest.raises(AgentStateInvalid, match="already running"):
         work.start("calm")
     (work.root(agent) / "workspace/notes").write_text("mine")
+    with monkeypatch.context() as patch:
+        patch.setattr("oulipoly_engine.facade.agents.agents.hosts.survey", _refuse)
+        with pytest.raises(RequestRefused):
+            work.stop("calm")
+    assert work.find("calm").status == "ready"  # what it runs has not ended
     stopped = [work.stop("calm").status, work.stop("calm").status]
     work.start("calm")
     kept = (work.root(agent) / "workspace/notes").read_text()
@@ -251,7 +261,10 @@ def test_an_image_is_not_run_without_the_signature_of_the_publisher_who_was_pinn
     images.build(Path(source), ())
     live.engine.image_transfer.sign("meteo", None)
     (Path(source) / "Agentfile").write_text(FILE.replace("You tell the weather.", "You tell secrets."))
-    images.build(Path(source), ())
+    signed = images.inspect("meteo").digest
+    previewed = live.engine.agents.preview(source)
+    assert images.inspect("meteo").digest == signed  # a look moves no tag
+    assert previewed.digest == images.build(Path(source), ())[1].digest
 
     with pytest.raises(AgentFailed, match="signed by nobody"):
         live.engine.agents.run(AgentWish("meteo"))

@@ -66,11 +66,27 @@ def agent_lines(standing: AgentStanding, snapshot: Snapshot | None, now: datetim
         (("isolation  ", "dim"), (agent.isolation or "not chosen yet", "")),
         (("tools      ", "dim"), (tools, "")),
         *((("mount      ", "dim"), (f"{shown(each.host)} at {shown(each.target)}", "")) for each in plan.mounts),
+        *_login_lines(standing.logins),
         (("source     ", "dim"), (shown(agent.source), "")),
         (("digest     ", "dim"), (agent.digest[:19] or "-", "")),
         (("id         ", "dim"), (agent.agent_id[:8], ""), (f"  changed {words.age(agent.updated_at, now)}", "dim")),
     ]
     return tuple(lines)
+
+
+def _login_lines(logins: Mapping[str, str]) -> tuple[Line, ...]:
+    """Return a line for each way in which logins are kept or in reach, with their accounts."""
+    names_by_reason: dict[str, list[str]] = {}
+    for account, reason in logins.items():
+        names_by_reason.setdefault(reason, []).append(shown(account))
+    return tuple(
+        (
+            (f"{'login' if at == 0 else '':<11}", "dim"),
+            (f"of {', '.join(names)}: ", ""),
+            (f"in its reach: {shown(reason)}" if reason else "kept on the host", "warn" if reason else "good"),
+        )
+        for at, (reason, names) in enumerate(names_by_reason.items())
+    )
 
 
 def preview_lines(preview: AgentPreview) -> tuple[Line, ...]:
