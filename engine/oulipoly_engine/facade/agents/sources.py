@@ -12,7 +12,6 @@ from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.images.images import AgentImage, Images
-from oulipoly_engine.facade.images.transfer import Transfer
 from oulipoly_engine.private_files import open_private
 from oulipoly_engine.records import Record
 from oulipoly_engine.registry.layout import Layout
@@ -52,8 +51,11 @@ def read_source(home: Home, text: str) -> AgentSource:
     """
     images = Images(home)
     path = find_path(home, text)
-    digest = Transfer(home).require_verified(text).digest if path is None else images.build(path, ())[1].digest
-    return _read(images, images.load(digest))
+    if path is not None:
+        return _read(images, images.load(images.build(path, ())[1].digest))
+    from oulipoly_engine.facade.images.transfer import Transfer  # noqa: PLC0415 - 50 ms, a folder needs none of it
+
+    return _read(images, images.load(Transfer(home).require_verified(text).digest))
 
 
 def _read(images: Images, image: AgentImage) -> AgentSource:
