@@ -4,8 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
+
+from oulipoly_engine.core.agents.agents import Agent
+from oulipoly_engine.store.agents.agents import insert as insert_agent
+from oulipoly_engine.store.base.db import open_store
 
 # Runs the entry point as the installed command does, then lists what it imported.
 _WRAPPER = """
@@ -27,6 +32,7 @@ _SERVER = {"fastapi", "starlette", "uvicorn", "cryptography", "http_ece", "py_va
 _OTHER_DATABASES = ("psycopg", "psycopg2", "psycopg2cffi", "pymysql", "MySQLdb", "pysqlite3")
 _PROCESSES = {"subprocess", "selectors", "tempfile", "uuid"}
 _MOST_FILES = 78  # of ours that a one-shot loads, 75 of which it enters; a folder's own file is empty
+_OF_AGENTS_THAT_RUN = ("facade.agents.agents", "facade.agents.serving", "service.agents.logins", "service.agents.tools")
 _REDACTORS = {"hashlib", "oulipoly_engine.core.text.redact", "oulipoly_engine.store.base.read_only"}
 _SESSIONS = ".config/oulipoly-agent-runner/sessions.toml"
 _UNRECORDED = "00000000-0000-4000-8000-000000000000"
@@ -220,6 +226,22 @@ def test_a_one_shot_of_what_was_read_before_reads_no_toml_and_loads_few_files(lo
     folders = {name.rpartition(".")[0] for name in names}
     assert len(names - folders) <= _MOST_FILES, sorted(names - folders)
     assert [] == [name for name in names if {"live", "drivers", "host", "web"} & set(name.split("."))]
+
+
+def test_a_list_of_agents_loads_no_live_sessions_no_images_and_no_logins(loaded_modules, configured, home, agents):
+    agents("status")  # makes the state file
+    now = datetime(2026, 11, 30, tzinfo=UTC)
+    store = open_store(home / ".local/share/oulipoly-agent-runner/state.db")
+    insert_agent(store, Agent("an-agent", "stopped-one", "x", "none", "stopped", now, now))
+    store.close()
+
+    modules = loaded_modules("agent", "ps")
+
+    assert "oulipoly_engine.store.agents.agents" in modules
+    assert set() == top(modules) & (_CONFIGURATION | _SCREEN | _NETWORK | _SERVER | {"tempfile"})
+    ours = {tuple(name.split(".")[1:3]) for name in modules if name.startswith("oulipoly_engine.")}
+    assert set() == ours & {(layer, part) for layer in ("facade", "service") for part in ("live", "images")}
+    assert set() == modules & {f"oulipoly_engine.{name}" for name in _OF_AGENTS_THAT_RUN}
 
 
 def test_an_edit_is_checked_once(loaded, configured, home, agents):

@@ -17,6 +17,7 @@ from oulipoly_engine.facade.base.home import Home, Surroundings, made_once
 if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.setup import AccountSetup
     from oulipoly_engine.facade.agents.sessions import AgentSessions
+    from oulipoly_engine.facade.agents.standings import AgentList
     from oulipoly_engine.facade.agents.together import Together
     from oulipoly_engine.facade.artifacts import Artifacts
     from oulipoly_engine.facade.checks import Checks
@@ -127,6 +128,13 @@ class Engine:
         from oulipoly_engine.facade.agents.together import Together
 
         return Together(self._home)
+
+    @made_once
+    def agent_list(self) -> AgentList:
+        """Return the running agents for whoever only lists them."""
+        from oulipoly_engine.facade.agents.standings import AgentList
+
+        return AgentList(self._home)
 
     @made_once
     def agents(self) -> AgentSessions:

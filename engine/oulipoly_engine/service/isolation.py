@@ -92,7 +92,6 @@ def _describe(box: Box) -> dict[str, Any]:
 def _serve_sockets(folder: Path, address: str) -> Iterator[dict[str, Any]]:
     """Yield the addresses of one socket of each kind, which the probe tries to reach."""
     name = f"probe-{uuid.uuid4()}"
-    near, far = socket.socketpair()
     path = str(folder / "socket")
     with contextlib.ExitStack() as stack:
         if len(os.fsencode(path)) > _LONGEST_SOCKET:
@@ -101,6 +100,7 @@ def _serve_sockets(folder: Path, address: str) -> Iterator[dict[str, Any]]:
 
 
 def _serve_at(path: str, name: str, address: str) -> Iterator[dict[str, Any]]:
+    near, far = socket.socketpair()
     with (
         socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.cli.agents.prompt import add_prompt, prompt
 from oulipoly_engine.cli.base import stdio
@@ -23,10 +23,12 @@ from oulipoly_engine.core.live.permissions import PROFILES
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.agents.agents import AgentStanding, AgentWish, list_logins_in_reach
 from oulipoly_engine.facade.agents.documents import agent_json, describe, details_json, standing_json
+from oulipoly_engine.facade.agents.standings import AgentStanding, list_logins_in_reach
 from oulipoly_engine.facade.base.own_process import interruptible, parent_invocation
-from oulipoly_engine.facade.live.standing import LiveStatus, to_json
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.live.standing import LiveStatus
 
 LEVELS = ("none", "guarded", "sealed", "container")
 _HEADINGS = ("NAME", "STATUS", "ISOLATION", "LOGIN", "WORKING ON", "MODEL", "SOURCE", "ID")
@@ -136,6 +138,8 @@ def _add_chat(parser: Parser) -> None:
 
 # Life ----------------------------------------------------------------------------------------------------------------
 def _run(context: Context, options: Namespace) -> int:
+    from oulipoly_engine.facade.agents.agents import AgentWish  # noqa: PLC0415 - 80 ms, lists need none of it
+
     home = str(context.engine.paths.home)
     overrides = Overrides(
         model=options.model,
@@ -197,7 +201,7 @@ def _tell_agent(options: Namespace, agent: Agent, line: str) -> int:
 
 # Looking -------------------------------------------------------------------------------------------------------------
 def _list(context: Context, options: Namespace) -> int:
-    standings = context.engine.agents.list(has_removed=options.all)
+    standings = context.engine.agent_list.list(has_removed=options.all, has_logins=True)
     if options.json:
         listed = [standing_json(standing) for standing in standings]
         output.write_json({"schema_version": SCHEMA_VERSION, "agents": listed})
@@ -239,6 +243,8 @@ def _sessions(context: Context, options: Namespace) -> int:
 
 
 def _session_json(status: LiveStatus) -> dict[str, Any]:
+    from oulipoly_engine.facade.live.standing import to_json  # noqa: PLC0415 - the same
+
     session = status.session
     return to_json(status) | {
         "status": status.status,

@@ -9,11 +9,9 @@ from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path, seconds
 from oulipoly_engine.cli.base.telling import SCHEMA_VERSION
-from oulipoly_engine.cli.live.turn_result import exit_code, result_json, tell_result
 from oulipoly_engine.core.agents.schema import read_answer, read_schema
 from oulipoly_engine.errors import PromptMissing, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.agents.work import ask_for_json
 from oulipoly_engine.facade.base.own_process import parent_invocation
 
 if TYPE_CHECKING:
@@ -42,6 +40,7 @@ def prompt(context: Context, options: Namespace) -> int:
     """Send a prompt and print what comes of it; the exit code is the turn's."""
     from oulipoly_engine.cli.live.chat_output import Printer  # noqa: PLC0415 - lists need none of it
     from oulipoly_engine.cli.live.chat_turns import Turns  # noqa: PLC0415 - the same
+    from oulipoly_engine.cli.live.turn_result import exit_code, result_json, tell_result  # noqa: PLC0415 - the same
 
     _check(options)
     schema = None
@@ -85,6 +84,8 @@ def _check(options: Namespace) -> None:
 
 def _choose_session(context: Context, options: Namespace, schema: Mapping[str, Any] | None) -> tuple[LiveSession, str]:
     """Return the session that a prompt goes to, and its text."""
+    from oulipoly_engine.facade.agents.work import ask_for_json  # noqa: PLC0415 - the same
+
     work = context.engine.agents
     if options.regenerate:
         session_id, text = work.go_back(options.name, options.session)

@@ -11,7 +11,6 @@ import secrets
 import signal
 import time
 import uuid
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
@@ -23,28 +22,19 @@ from oulipoly_engine.core.agents.capabilities import Note
 from oulipoly_engine.core.agents.containers import BASE_IMAGE, CONTAINER, ContainerLimits, ContainerPlan
 from oulipoly_engine.core.agents.environment import RUNTIME_BINARY
 from oulipoly_engine.core.agents.plan import make_plan
-from oulipoly_engine.core.agents.states import RUNNING, Reason
 from oulipoly_engine.core.agents.texts import AgentView
 from oulipoly_engine.core.boxes.allow_list import parse_allowed
 from oulipoly_engine.core.boxes.box import Level, Network, list_unheld
 from oulipoly_engine.core.boxes.report import IsolationReport
 from oulipoly_engine.core.images.info import wanted_mounts, wanted_network
-from oulipoly_engine.core.images.refusals import AgentfileInvalid, ImageNotFound, ImageRefused, SignatureRefused
-from oulipoly_engine.core.live import orders
-from oulipoly_engine.core.live.launch.cli_options import CliOptions, check_system_prompt, find_refusal
+from oulipoly_engine.core.live.launch.cli_options import check_system_prompt
 from oulipoly_engine.core.live.runtimes import Runtime
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import (
-    AccountUnusable,
     AgentFailed,
-    AgentFileInvalid,
-    AgentNotFound,
     AgentStateInvalid,
     IsolationUnavailable,
-    ProgramMissing,
     RequestRefused,
     RunnerError,
-    SpawnFailed,
     SystemRefused,
     UsageInvalid,
 )
@@ -57,18 +47,12 @@ from oulipoly_engine.facade.agents.sources import (
     preview_source,
     read_source,
 )
-from oulipoly_engine.facade.base.home import Part, find_only
+from oulipoly_engine.facade.agents.standings import AgentList, AgentStanding, list_logins_in_reach
 from oulipoly_engine.facade.base.own_process import require_person
-from oulipoly_engine.facade.live.catalogue import catalogue_of
-from oulipoly_engine.facade.live.sessions import LiveSessions
-from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.liveness import has_ended_mark, own_mark
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.agents import tools
 from oulipoly_engine.service.agents.containers import UNHELD_IN_CONTAINERS, measure_container
-from oulipoly_engine.service.agents.log import write_log
-from oulipoly_engine.service.agents.logins import CliAccount, describe_login, serve_box, start_cli
 from oulipoly_engine.service.agents.start import (
     check_isolation,
     cli_bin_dirs,
@@ -79,27 +63,17 @@ from oulipoly_engine.service.agents.start import (
     tool_start,
     try_cli,
 )
-from oulipoly_engine.service.agents.supervisor import SupervisorOrder, choose_address, start_supervisor
 from oulipoly_engine.service.agents.tokens import ensure_agent_token
-from oulipoly_engine.service.agents.tree import agent_prompt, remove_tree, view_agent, write_tree
-from oulipoly_engine.service.isolation import measure_box
-from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.agents.tree import agent_prompt, view_agent, write_tree
 from oulipoly_engine.store.agents import agents, jobs, together
 from oulipoly_engine.store.base.db import Store
+
+# ruff: noqa: PLC0415 - supervisors, logins and boxes take 40 ms each: who starts one kind of agent needs no other
 
 _DEFAULT_LEVELS = (Level.GUARDED, Level.NONE)  # the best first that a CLI of the user's accounts works in
 _LOG_LINES = 200
 _LOOK_S = 0.05
 _END_S = 30.0  # that a supervisor may take to end a runtime
-_REASONS: tuple[tuple[type[RunnerError], Reason], ...] = (
-    (ImageNotFound, "pull"),
-    (SignatureRefused, "pull"),
-    (ImageRefused, "config"),
-    (AgentfileInvalid, "config"),
-    (AgentFileInvalid, "config"),
-    (AccountUnusable, "model"),
-    (ProgramMissing, "model"),
-)
 
 
 class _RuntimeFailed(AgentFailed):
@@ -113,22 +87,6 @@ class AgentWish(Record):
     name: str = ""  # empty: one is chosen
     isolation: str = ""  # empty: the best that works here
     overrides: Overrides = Overrides()
-
-
-class AgentStanding(Record):
-    """An agent and how it stands."""
-
-    agent: Agent
-    in_flight: int = 0  # turns and tools that run
-    account: str = ""  # of its newest session; empty: it has none
-    logins: Mapping[str, str] = {}  # by account that can serve it: why its login is within reach; empty: it is not
-
-    @property
-    def status(self) -> str:
-        """Return its status, which says working also where nobody has written that down yet."""
-        if self.agent.status == "ready" and self.in_flight:
-            return "working"
-        return self.agent.status
 
 
 class AgentDetails(Record):
@@ -154,53 +112,15 @@ class AgentPreview(Record):
     refusals: Mapping[str, str]  # by level: why this machine cannot give it; empty: it can
 
 
-class Agents(Part):
+class Agents(AgentList):
     """The running agents of one user."""
-
-    # Finding ---------------------------------------------------------------------------------------------------------
-    def list(self, *, has_removed: bool = False) -> tuple[AgentStanding, ...]:
-        """Return the agents, oldest first, once what killed processes have left is settled."""
-        with self._home.lend_store_to_read() as store:
-            self._home.write_along(store, lambda: self._settle(store), None)
-            listed = agents.list_agents(store, has_removed=has_removed)
-            in_flight = self._count_in_flight(store)
-            accounts = agents.list_accounts(store)
-        return tuple(
-            AgentStanding(agent, in_flight[agent.agent_id], accounts.get(agent.agent_id, ""), self.logins(agent))
-            for agent in listed
-        )
-
-    def logins(self, agent: Agent) -> dict[str, str]:
-        """Return why the login of each account that can serve an agent is within its reach; empty: it is not."""
-        if agent.plan.runtime != OWN_RUNTIME or agent.status not in ("starting", "ready", "working"):
-            return {}
-        try:
-            runtimes = self._find_runtimes(agent)
-            chosen = [self._choose(runtime) for runtime in runtimes]
-            return {
-                each.runtime.account or each.runtime.id: describe_login(agent.isolation, each, self._home.clock)
-                for each in chosen
-            }
-        except RunnerError:
-            return {}
-
-    def _choose(self, runtime: Runtime) -> CliAccount:
-        """Return what serves an agent on a runtime."""
-        cli = catalogue_of(self._home).clis.get(runtime.id)
-        return CliAccount(runtime, cli, self._home.quiet_files.accounts().get(runtime.account))
-
-    def find(self, identity: str) -> Agent:
-        """Return the agent of a name, or whose id begins so. Raises AgentNotFound, IdAmbiguous."""
-        with self._home.lend_store_to_read() as store:
-            matches = agents.find(store, identity) if identity else ()
-        none = f"there is no agent {identity[:80]!r}: `agents agent ps` lists them"
-        return find_only(matches, lambda agent: agent.agent_id, identity, "agents", AgentNotFound(none))
 
     def inspect(self, identity: str) -> AgentDetails:
         """Return all that is known of an agent. Raises AgentNotFound."""
         agent_id = self.find(identity).agent_id
         standing = next(each for each in self.list() if each.agent.agent_id == agent_id)
         agent = standing.agent
+        standing = replace(standing, logins=self.logins(agent))
         root = self.root(agent)
         with self._home.lend_store_to_read() as store:
             history = agents.read_history(store, agent_id)
@@ -220,12 +140,16 @@ class Agents(Part):
         unheld = _UNHELD_WITHOUT_BOX if start.box is None else list_unheld(start.box)
         if agent.plan.runtime != OWN_RUNTIME:
             return unheld, None
+        from oulipoly_engine.service.agents.logins import serve_box, start_cli
+        from oulipoly_engine.service.isolation import measure_box
+
         unheld = (*unheld, *list_logins_in_reach(self.logins(agent)))
         if start.box is None or agent.status not in ("ready", "working") or self._home.read_only:
             return unheld, None
         try:
-            runtime = self._find_runtimes(agent)[0]
-            cli = start_cli(root, agent, self._choose(runtime), self._home.clock)
+            serving = self._serving()
+            chosen = serving.choose_account(serving.find_runtimes(agent)[0])
+            cli = start_cli(root, agent, chosen, self._home.clock)
             assert cli.start.box is not None  # noqa: S101 - the level is the agent's, as above
             folder = self._home.paths.running_agents
             with TemporaryDirectory(prefix="agents-") as place:
@@ -254,14 +178,6 @@ class Agents(Part):
         except FileNotFoundError:
             return ()
         return tuple(text.splitlines()[-lines:]) if lines > 0 else ()
-
-    def root(self, agent: Agent) -> Path:
-        """Return the root of an agent's tree."""
-        return self._home.paths.running_agents / agent.agent_id
-
-    def log(self, agent: Agent) -> Path:
-        """Return an agent's log."""
-        return self._home.paths.agent_logs / f"{agent.agent_id}.log"
 
     def preview(self, source: str) -> AgentPreview:
         """Return what an agent of a source would get. Nothing runs, and no image is tagged.
@@ -411,6 +327,8 @@ class Agents(Part):
 
     def _prepare_runtime(self, store: Store, agent: Agent) -> Agent:
         """Write the tree of an agent that has a runtime of its own."""
+        from oulipoly_engine.service.agents.supervisor import choose_address
+
         plan = agent.plan
         if not agent.isolation:
             guarded = Level.GUARDED.value
@@ -429,6 +347,8 @@ class Agents(Part):
 
     def _supervise(self, store: Store, agent: Agent) -> Agent:
         """Have a process of its own own an agent's runtime, and wait until that is ready. Raises AgentFailed."""
+        from oulipoly_engine.service.agents.supervisor import start_supervisor
+
         start_supervisor(self._supervisor_order(agent))
         while agent.status == "starting" and not has_ended_mark(agent.owner or own_mark()):
             time.sleep(_LOOK_S)
@@ -436,20 +356,6 @@ class Agents(Part):
         if agent.status not in ("ready", "working"):
             raise _RuntimeFailed(agent.problem or f"it is {agent.status}")
         return agent
-
-    def _supervisor_order(self, agent: Agent) -> SupervisorOrder:
-        folder = str(self._home.paths.running_agents)
-        return SupervisorOrder(str(self._home.paths.state_db), folder, str(self.log(agent)), agent.agent_id)
-
-    def _clear_containers(self, agent: Agent, job_id: str = "") -> None:
-        """Remove the containers of an agent that does not run, or of a tool whose holder is gone."""
-        if agent.isolation != CONTAINER or not agent.plan.container.host:
-            return
-        try:
-            with closing(connect(agent.plan.container.host)) as client:
-                remove_left(client, agent.agent_id, job_id)
-        except (IsolationUnavailable, OSError) as error:  # they are looked for again at the next start
-            self._write_log(agent, f"its containers were not looked for: {error}")
 
     def _end_supervisor(self, agent: Agent) -> None:
         """Have the process end that owns an agent's runtime, and the runtime with it. Raises RequestRefused."""
@@ -468,34 +374,7 @@ class Agents(Part):
 
     def _find_runtimes(self, agent: Agent) -> tuple[Runtime, ...]:
         """Return the runtimes that can serve an agent. Raises AccountUnusable, which says why none can."""
-        catalogue = catalogue_of(self._home)
-        model = agent.plan.model
-        provider, is_qualified, _ = model.partition("/")
-        files = self._home.files
-        if model in files.model_names():
-            pooled = {member.account for member in files.model(model).members}
-            runtimes = tuple(each for each in catalogue.runtimes if each.account in pooled)
-        elif is_qualified:
-            runtimes = catalogue.find_all(provider)
-        elif model:
-            raise AccountUnusable(
-                f"MODEL {model} names no provider and is none of your models "
-                f"({', '.join(files.model_names()) or 'there are none'}): `--model NAME` says which is meant"
-            )
-        else:
-            runtimes = catalogue.runtimes
-        asks = CliOptions(system_prompt="x")
-        able = [each for each in runtimes if each.is_enabled]
-        refusals = [find_refusal(each, catalogue.clis.get(each.id), asks) for each in able]
-        served = tuple(each for each, refusal in zip(able, refusals, strict=True) if not refusal)
-        if not served:
-            why = f"no account of yours serves {model or 'an agent without MODEL'}"
-            if refusals:
-                why = refusals[0].partition(":")[0]
-            raise AccountUnusable(
-                f"{why}: `agents runtime list` lists what can be driven; `--model` names another model"
-            )
-        return served
+        return self._serving().find_runtimes(agent)
 
     def _choose_isolation(self, agent: Agent, root: Path, runtime: Runtime) -> str:
         """Return the best level of this machine in which an agent's CLI says its version."""
@@ -553,93 +432,6 @@ class Agents(Part):
             if name not in taken:
                 return name
 
-    def _fail(self, store: Store, agent: Agent, error: RunnerError) -> None:
-        reason: Reason = next((reason for kind, reason in _REASONS if isinstance(error, kind)), "init")
-        self._write_log(agent, f"failed: {error.message}")
-        with suppress(AgentStateInvalid):
-            agents.move(store, agent.agent_id, "fail", self._home.now(), reason=reason, detail=redact(error.message))
-
-    def _write_log(self, agent: Agent, text: str) -> None:
-        """Append a line to an agent's log; a full disk hinders nothing."""
-        line = "; ".join(text.splitlines())
-        write_log(self.log(agent), f"[{self._home.now().isoformat(timespec='seconds')}] {redact(line)}\n")
-
-    def _end_work(self, store: Store, agent: Agent) -> None:
-        """End the processes of an agent's sessions, and its tools. Raises RequestRefused where one does not end."""
-        for job in jobs.list_open(store, (agent.agent_id,)):
-            jobs.move(store, job.job_id, "cancel", self._home.now(), problem="the agent was stopped")
-            tools.end_process(job)
-        self._clear_containers(agent)
-        living = {host.session_id for host in hosts.survey(self._home.paths)}
-        mine = [session for session in agents.list_sessions(store, agent.agent_id) if session in living]
-        live = LiveSessions(self._home)
-        for session_id in mine:
-            with suppress(HostUnreachable, HostGone, RunnerError):
-                live.order(session_id, orders.Cancel(), starts=False)
-        for session_id in mine:
-            if not hosts.wait_for_end(self._home.paths, session_id):
-                raise RequestRefused(f"the process of its session {session_id} does not end: try it again")
-
-    def _finish_removal(self, store: Store, agent: Agent) -> Agent:
-        together.forget(store, agent.agent_id, self._home.now())  # first: what it may do ends at once
-        self._end_work(store, agent)
-        remove_tree(self.root(agent))
-        self.log(agent).unlink(missing_ok=True)
-        with store.write():
-            together.forget(store, agent.agent_id, self._home.now())  # what a call under way has written meanwhile
-            return agents.move(store, agent.agent_id, "clean_up", self._home.now())
-
-    # Settling --------------------------------------------------------------------------------------------------------
-    def _settle(self, store: Store) -> None:
-        """Take up what killed processes have left, and note who works and who rests."""
-        for job in jobs.list_open(store):
-            if job.status == "running" and job.owner and has_ended_mark(job.owner):
-                jobs.move(store, job.job_id, "orphan", self._home.now(), problem="the process that ran it was killed")
-                tools.end_process(job)
-                agent = agents.read(store, job.agent_id)
-                if agent is not None:
-                    self._clear_containers(agent, job.job_id)
-        in_flight = self._count_in_flight(store)
-        for agent in agents.list_agents(store):
-            if agent.owner and has_ended_mark(agent.owner):
-                self._settle_left(store, agent)
-            elif agent.status == "ready" and in_flight[agent.agent_id]:
-                self._move_along(store, agent, "work")
-            elif agent.status == "working" and not in_flight[agent.agent_id]:
-                self._move_along(store, agent, "rest")
-
-    def _settle_left(self, store: Store, agent: Agent) -> None:
-        """Settle an agent whose process was killed between two steps."""
-        if agent.status == "removing":
-            with suppress(RunnerError):  # it stays so, and the next one tries again
-                self._finish_removal(store, agent)
-        elif agent.status in ("ready", "working") and agent.isolation == CONTAINER and agent.has_own_runtime:
-            if agents.take_over(store, agent.agent_id, agent.owner, own_mark()):  # its container may run on
-                self._write_log(agent, "the process that held its container was killed: another one takes it up")
-                with suppress(SpawnFailed):  # then we are gone soon, and the next command tries again
-                    start_supervisor(self._supervisor_order(agent))
-        elif agent.status in ("ready", "working"):
-            self._write_log(agent, "failed: the process that owned its runtime was killed")
-            with suppress(AgentStateInvalid):
-                why = "the process that owned its runtime was killed"
-                agents.move(store, agent.agent_id, "crash", self._home.now(), detail=why)
-        elif agent.status in RUNNING:
-            self._fail(store, agent, AgentFailed("the process that brought it up was killed"))
-
-    def _move_along(self, store: Store, agent: Agent, event: str) -> None:
-        with suppress(AgentStateInvalid):  # another process was first
-            agents.move(
-                store, agent.agent_id, "work" if event == "work" else "rest", self._home.now(), owner=agent.owner
-            )
-
-    def _count_in_flight(self, store: Store) -> Counter[str]:
-        """Return how many turns and tools run, by the ids of their agents."""
-        count = Counter(job.agent_id for job in jobs.list_open(store) if job.status == "running")
-        open_turns = agents.list_open_turns(store)
-        living = {host.session_id for host in hosts.survey(self._home.paths)} if open_turns else set()
-        count.update(agent_id for agent_id, session_id in open_turns if session_id in living)
-        return count
-
 
 def _find_refusal(level: str) -> str:
     """Say why this machine cannot give a level; empty: it can."""
@@ -652,12 +444,3 @@ def _find_refusal(level: str) -> str:
 
 _UNHELD_WITHOUT_BOX = ("nothing holds it: every path, process and address of its user is reached",)
 _NETWORK_IS_SEEN = ("its CLI, and what that runs, reach the network as this machine does",)
-
-
-def list_logins_in_reach(logins: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a sentence for each login that an agent reaches."""
-    return tuple(
-        f"the login of {account} is seen and used by its CLI, and by what that runs: {reason}"
-        for account, reason in logins.items()
-        if reason
-    )

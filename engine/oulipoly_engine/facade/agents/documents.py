@@ -9,7 +9,8 @@ from oulipoly_engine.core.agents.agents import Agent, Change, Job
 from oulipoly_engine.core.boxes.report import ATTEMPTS
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.agents.agents import AgentDetails, AgentStanding
+    from oulipoly_engine.facade.agents.agents import AgentDetails
+    from oulipoly_engine.facade.agents.standings import AgentStanding
 
 
 def agent_json(agent: Agent) -> dict[str, Any]:

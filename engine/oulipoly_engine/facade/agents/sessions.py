@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.transcripts.entry_text import passages
 from oulipoly_engine.core.transcripts.turn_script import MESSAGE
 from oulipoly_engine.errors import LiveSessionNotFound, RequestRefused, SessionNotFound
 from oulipoly_engine.facade.agents.work import AgentWork
 from oulipoly_engine.facade.base.home import find_only
-from oulipoly_engine.facade.live.sessions import LiveSessions
-from oulipoly_engine.facade.live.standing import LiveStatus
-from oulipoly_engine.facade.sessions.archive import SessionArchive
-from oulipoly_engine.facade.sessions.branches import SessionBranches, SessionTree
 from oulipoly_engine.service.sessions.locate import find_typed
 from oulipoly_engine.store.agents import agents
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions.sessions import list_sessions
 from oulipoly_engine.store.transcripts.entry_pages import by_row
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.live.standing import LiveStatus
+    from oulipoly_engine.facade.sessions.branches import SessionBranches, SessionTree
 
 _USER = "user"
 
@@ -30,7 +31,7 @@ class AgentSessions(AgentWork):
         agent = self.find(identity)
         with self._home.lend_store_to_read() as store:
             ids = [each for each in agents.list_sessions(store, agent.agent_id) if not self._is_deleted(store, each)]
-        statuses = LiveSessions(self._home).describe(ids)
+        statuses = self._live().describe(ids)
         return tuple(statuses[session_id] for session_id in ids if session_id in statuses)
 
     def delete_session(self, identity: str, session: str) -> tuple[str, bool]:
@@ -39,6 +40,8 @@ class AgentSessions(AgentWork):
         session: its id, or the beginning of one. Raises AgentNotFound, LiveSessionNotFound, IdAmbiguous,
         RequestRefused while a turn runs, and where nothing was said in it.
         """
+        from oulipoly_engine.facade.sessions.archive import SessionArchive  # noqa: PLC0415 - 10 ms, few ask for it
+
         self._home.refuse_if_read_only("delete a session")
         agent = self.find(identity)
         with self._home.lend_store_to_read() as store:
@@ -48,9 +51,15 @@ class AgentSessions(AgentWork):
             session_id = find_only(matches, str, session, "sessions", none)
             if self._is_deleted(store, session_id):
                 return session_id, False
-        SessionBranches(self._home).end_process(session_id)
+        self._branches().end_process(session_id)
         SessionArchive(self._home).delete(session_id)
         return session_id, True
+
+    def _branches(self) -> SessionBranches:
+        """Return the trees of sessions."""
+        from oulipoly_engine.facade.sessions.branches import SessionBranches  # noqa: PLC0415 - 17 ms, few ask for it
+
+        return SessionBranches(self._home)
 
     def _is_deleted(self, store: Store, session_id: str) -> bool:
         with suppress(SessionNotFound):  # nothing was said in it yet
@@ -72,7 +81,7 @@ class AgentSessions(AgentWork):
                 raise LiveSessionNotFound(f"nothing was said with the agent {identity[:80]} yet: prompt it first")
             session = listed[0].session.session_id
         session_id = self.find_session(identity, session).session_id
-        branches = SessionBranches(self._home)
+        branches = self._branches()
         branches.end_process(session_id)  # by then all is written that is to be read
         tree = branches.tree(session_id, "all")
         entry_id = _find_last_message(tree)

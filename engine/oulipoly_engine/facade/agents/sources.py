@@ -13,7 +13,6 @@ from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.images.images import AgentImage, Images
-from oulipoly_engine.facade.images.transfer import Transfer
 from oulipoly_engine.private_files import open_private
 from oulipoly_engine.records import Record
 from oulipoly_engine.registry.layout import Layout
@@ -53,8 +52,11 @@ def read_source(home: Home, text: str) -> AgentSource:
     """
     images = Images(home)
     path = find_path(home, text)
-    digest = Transfer(home).require_verified(text).digest if path is None else images.build(path, ())[1].digest
-    return _read(images, images.load(digest), {})
+    if path is not None:
+        return _read(images, images.load(images.build(path, ())[1].digest), {})
+    from oulipoly_engine.facade.images.transfer import Transfer  # noqa: PLC0415 - 50 ms, a folder needs none of it
+
+    return _read(images, images.load(Transfer(home).require_verified(text).digest), {})
 
 
 def preview_source(home: Home, text: str) -> AgentSource:
@@ -98,6 +100,8 @@ def place_runtime(home: Home, reference: str, target: Path) -> None:
 
     Raises ImageNotFound where it is not here, ImageRefused, SignatureRefused, OSError.
     """
+    from oulipoly_engine.facade.images.transfer import Transfer  # noqa: PLC0415 - as above
+
     images = service.Images(home.paths.images)
     Transfer(home).require_verified(reference)
     place_program(images, reference, find_program_name(images, reference), target)
@@ -113,6 +117,8 @@ def place_tools(home: Home, agent: Agent, folder: Path) -> tuple[str, ...]:
     for tool in agent.plan.tools:
         if not tool.program:
             try:
+                from oulipoly_engine.facade.images.transfer import Transfer  # noqa: PLC0415 - as above
+
                 Transfer(home).require_verified(tool.ref)
                 place_program(images, tool.ref, tool.name, folder / tool.name)
             except (ImageNotFound, ImageRefused) as error:

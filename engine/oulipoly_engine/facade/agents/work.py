@@ -21,7 +21,6 @@ from oulipoly_engine.errors import AgentStateInvalid, JobNotFound, RunnerError, 
 from oulipoly_engine.facade.agents.agents import Agents
 from oulipoly_engine.facade.base.home import find_only
 from oulipoly_engine.facade.live.catalogue import catalogue_of
-from oulipoly_engine.facade.live.sessions import LiveSessions, NewSession
 from oulipoly_engine.process.liveness import own_mark
 from oulipoly_engine.service.agents.job_host import MOST_JOBS, WorkerOrder, start_worker
 from oulipoly_engine.service.agents.start import require_ready
@@ -53,6 +52,8 @@ class AgentWork(Agents):
         in its isolation. has_tools: False: its CLI gets none, where it can be held to that. prompted_by: the session
         of another agent that waits for it. Raises RunnerError.
         """
+        from oulipoly_engine.facade.live.beginning import NewSession  # noqa: PLC0415 - 40 ms, only prompts need it
+
         agent = self._require_running(identity)
         session_id = str(uuid.uuid4())
         now = self._home.now()
@@ -60,7 +61,7 @@ class AgentWork(Agents):
             agents.add_session(store, agent.agent_id, session_id, now, prompted_by)
         try:
             wish = self._wish(agent, has_tools=has_tools)
-            begun = LiveSessions(self._home).begin(
+            begun = self._live().begin(
                 NewSession(
                     self.root(agent) / "workspace",
                     **wish,
@@ -80,7 +81,7 @@ class AgentWork(Agents):
     def find_session(self, identity: str, session: str) -> LiveSession:
         """Return a session of an agent by the beginning of its id. Raises UsageInvalid where it is another's."""
         agent = self._require_running(identity)
-        live = LiveSessions(self._home).find(session)
+        live = self._live().find(session)
         with self._home.lend_store_to_read() as store:
             owner = agents.find_of_session(store, live.session_id)
         if owner is None or owner.agent_id != agent.agent_id:
@@ -96,7 +97,7 @@ class AgentWork(Agents):
     def close_session(self, session_id: str) -> None:
         """End the process of a session; its next message starts it again."""
         try:
-            LiveSessions(self._home).order(session_id, orders.Close(), starts=False)
+            self._live().order(session_id, orders.Close(), starts=False)
         except RunnerError:  # it has ended by itself
             return
 

@@ -24,7 +24,7 @@ _MOST_LINES = 1000
 @router.get("/running-agents", **serves("agent ps"), response_model=agent_bodies.RunningAgents)
 def list_agents(engine: TheEngine, _viewer: Anyone) -> Json:
     """List the running agents."""
-    return Json({"agents": [standing_json(standing) for standing in engine.agents.list()]})
+    return Json({"agents": [standing_json(standing) for standing in engine.agent_list.list(has_logins=True)]})
 
 
 @router.get("/running-agents/{agent_id}", **serves("agent inspect"), response_model=agent_bodies.RunningAgentDetails)

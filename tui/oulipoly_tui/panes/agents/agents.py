@@ -27,7 +27,7 @@ from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.images.info import ImageInfo
-    from oulipoly_engine.facade.agents.agents import AgentStanding
+    from oulipoly_engine.facade.agents.standings import AgentStanding
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.snapshot import Snapshot
 
@@ -291,4 +291,4 @@ class AgentsPane(Pane):
 
 
 def _read(engine: Engine, *, has_images: bool) -> _Listed:
-    return engine.agents.list(), engine.images.list() if has_images else ()
+    return engine.agent_list.list(), engine.images.list() if has_images else ()

@@ -14,7 +14,8 @@ from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, fit
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.agents.agents import Job
-    from oulipoly_engine.facade.agents.agents import AgentPreview, AgentStanding
+    from oulipoly_engine.facade.agents.agents import AgentPreview
+    from oulipoly_engine.facade.agents.standings import AgentStanding
     from oulipoly_engine.facade.snapshot import Snapshot
 
 _TONES: Mapping[str, Tone] = {"ready": "good", "working": "accent", "failed": "bad", "stopped": "dim"}
