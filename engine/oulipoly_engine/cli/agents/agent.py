@@ -16,6 +16,7 @@ from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.agents.agents import Agent, Overrides
 from oulipoly_engine.core.agents.capabilities import parse_capabilities
+from oulipoly_engine.core.agents.limits import parse_limits
 from oulipoly_engine.core.agents.mounts import parse_mount
 from oulipoly_engine.core.agents.plan import parse_pairs
 from oulipoly_engine.core.live.permissions import PROFILES
@@ -96,6 +97,13 @@ def _add_run(parser: Parser) -> None:
         metavar="HOST[:PORT]",
         help="sealed: what it reaches of the network besides its model",
     )
+    parser.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="memory=512m, processes=64, processor=60s, files=1g, time=10m",
+    )
     parser.add_argument("--profile", choices=PROFILES, default="", help="what its sessions may do unasked")
 
 
@@ -138,6 +146,7 @@ def _run(context: Context, options: Namespace) -> int:
         profile=options.profile,
         capabilities=parse_capabilities(options.capability),
         addresses=tuple(options.address),
+        limits=parse_limits(parse_pairs(options.limit, "--limit")),
     )
     agent = context.engine.agents.run(AgentWish(options.source, options.name, options.isolation, overrides))
     return _tell_started(context, options, agent)
@@ -274,8 +283,11 @@ def _exec(context: Context, options: Namespace) -> int:
             "stdout": result.stdout.decode("utf-8", "replace"),
             "stderr": result.stderr.decode("utf-8", "replace"),
             "timed_out": result.timed_out,
+            "limit": result.limit,
         }
         output.write_json({"schema_version": SCHEMA_VERSION, **document})
+    elif result.limit:
+        diagnostics.note(f"{plain(options.tool)}: {result.limit}")
     elif result.timed_out:
         diagnostics.note(f"{plain(options.tool)} has taken longer than {options.timeout:g} s and was ended")
     return result.exit_code

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
+from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.agents.states import Reason, Standing, Status
 from oulipoly_engine.records import Record
@@ -71,6 +72,7 @@ class Overrides(Record):
     profile: str = ""
     capabilities: tuple[str, ...] = ()  # besides those of the image, as labels
     addresses: tuple[str, ...] = ()  # that a sealed box reaches by its proxy
+    limits: AgentLimits = AgentLimits()
 
 
 class AgentPlan(Record):

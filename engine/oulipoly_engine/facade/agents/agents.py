@@ -57,7 +57,15 @@ from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.agents import tools
 from oulipoly_engine.service.agents.log import write_log
 from oulipoly_engine.service.agents.logins import CliAccount, describe_login, serve_box, start_cli
-from oulipoly_engine.service.agents.start import check_isolation, cli_bin_dirs, cli_start, find_cli, tool_start, try_cli
+from oulipoly_engine.service.agents.start import (
+    check_isolation,
+    cli_bin_dirs,
+    cli_start,
+    find_cli,
+    runtime_start,
+    tool_start,
+    try_cli,
+)
 from oulipoly_engine.service.agents.supervisor import SupervisorOrder, choose_address, start_supervisor
 from oulipoly_engine.service.agents.tokens import ensure_agent_token
 from oulipoly_engine.service.agents.tree import agent_prompt, remove_tree, view_agent, write_tree
@@ -194,17 +202,20 @@ class Agents(Part):
         """Return what an agent's isolation does not hold, and what was measured from inside; None: nothing was."""
         root = self.root(agent)
         start = tool_start(root, agent)
-        unheld = _UNHELD_WITHOUT_BOX if start.box is None else list_unheld(start.box)
-        if agent.plan.runtime != OWN_RUNTIME:
-            return unheld, None
+        unheld = _UNHELD_WITHOUT_BOX if start.box is None else list_unheld(start.box, is_root=os.getuid() == 0)
         unheld = (*unheld, *list_logins_in_reach(self.logins(agent)))
         if start.box is None or agent.status not in ("ready", "working") or self._home.read_only:
             return unheld, None
+        folder = self._home.paths.running_agents
         try:
+            if agent.plan.runtime != OWN_RUNTIME:
+                start = runtime_start(root, agent)
+                assert start.box is not None  # noqa: S101 - the level is the agent's, as above
+                report = measure_box(start.box, start.environment, self._home.paths.home, folder)
+                return (*unheld, *_NETWORK_IS_SEEN), report
             runtime = self._find_runtimes(agent)[0]
             cli = start_cli(root, agent, self._choose(runtime), self._home.clock)
             assert cli.start.box is not None  # noqa: S101 - the level is the agent's, as above
-            folder = self._home.paths.running_agents
             with TemporaryDirectory(prefix="agents-") as place:
                 path = Path(place, "proxy")
                 with serve_box(cli.start.box, path, cli.login, self._home.clock) as (box, _, _):
@@ -578,7 +589,7 @@ def _find_refusal(level: str) -> str:
 
 
 _UNHELD_WITHOUT_BOX = ("nothing holds it: every path, process and address of its user is reached",)
-_NETWORK_IS_SEEN = ("its CLI, and what that runs, reach the network as this machine does",)
+_NETWORK_IS_SEEN = ("its program, and what that runs, reach the network as this machine does",)
 
 
 def list_logins_in_reach(logins: Mapping[str, str]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from oulipoly_engine.core.agents.environment import (
     locked_environment,
     with_product_names,
 )
+from oulipoly_engine.core.agents.limits import box_limits
 from oulipoly_engine.core.boxes.box import Box, Level, Network
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import AgentStateInvalid, IsolationUnavailable, ProgramMissing
@@ -144,7 +145,15 @@ def _start(
     pairs += config_environment(agent.plan.configs)
     variables = [(each.name, each.value) for each in agent.plan.variables]
     environment, skipped = add_user_variables(pairs, variables)
-    box = agent_box(agent.isolation, str(root), agent.plan.mounts, reads=reads, writes=writes, network=reach.network)
+    box = agent_box(
+        agent.isolation,
+        str(root),
+        agent.plan.mounts,
+        reads=reads,
+        writes=writes,
+        network=reach.network,
+        limits=box_limits(agent.plan.overrides.limits),
+    )
     return AgentStart(environment, box, skipped=skipped)
 
 

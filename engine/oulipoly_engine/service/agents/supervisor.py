@@ -26,6 +26,7 @@ import msgspec
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.environment import runtime_words
+from oulipoly_engine.core.agents.limits import explain_end, explain_time
 from oulipoly_engine.core.agents.states import Event, Reason, Standing, backoff_s, is_retried
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AgentStateInvalid, SpawnFailed
@@ -109,6 +110,7 @@ class Supervisor:
         self._now: Callable[[], datetime] = SystemClock().now
         self._is_asked = False
         self._process: Child | None = None
+        self._written = b""  # by the runtime, its end
         self.tracker = StatusTracker(self._agent.standing)
 
     @property
@@ -183,12 +185,17 @@ class Supervisor:
             self._stop(process)
             return
         self._say("ready")
-        if not self._wait_until(lambda: process.poll() is not None, None):
+        limits = self._agent.plan.overrides.limits
+        if not self._wait_until(lambda: process.poll() is not None, limits.time_s or None):
             self._stop(process)
+        elif process.returncode is None:
+            self._fail("crashed", explain_time(limits))
         elif process.returncode == 0:
             self._move("stop")
         else:
-            self._fail("crashed", f"its runtime has ended with exit code {process.returncode}")
+            code = process.returncode
+            why = explain_end(limits, code if code >= 0 else 128 - code, self._written)
+            self._fail("crashed", f"its runtime has ended with exit code {code}" + (f": {why}" if why else ""))
 
     def _wait_until(self, is_so: Callable[[], bool], patience_s: float | None) -> bool:
         """Wait until something is so, or so long; return False where somebody wants the runtime to end instead."""
@@ -220,6 +227,7 @@ class Supervisor:
         with suppress(BlockingIOError):
             data = os.read(stream.fileno(), _CHUNK)
         if data:
+            self._written = (self._written + data)[-_CHUNK:]
             write_log(self._log, redact(data.decode("utf-8", "replace")))
         else:
             self._loop.forget(stream)
