@@ -11,7 +11,8 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent, AgentPlan, Job, Overrides, PlannedTool
-from oulipoly_engine.core.agents.containers import ContainerLimits, ContainerPlan
+from oulipoly_engine.core.agents.containers import ContainerPlan
+from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.errors import AgentFailed, SpawnFailed
@@ -79,7 +80,7 @@ class World:
         tool = self.folder / "tool.sh"
         tool.write_text(f"#!/bin/sh\nPATH=/bin:/usr/bin\n{script}\n")
         tools = (PlannedTool("tool", program=str(tool)),)
-        container = ContainerPlan(find_host(), plan.pop("image", IMAGE), plan.pop("limits", ContainerLimits()))
+        container = ContainerPlan(find_host(), plan.pop("image", IMAGE), plan.pop("limits", AgentLimits()))
         status = plan.pop("status", "ready")
         made = AgentPlan(tools=tools, container=container, **plan)
         self.agent = Agent("1", "meteo", "x", level, status, NOW, NOW, plan=made)
@@ -205,7 +206,7 @@ def test_container_that_cannot_be_made_is_an_error_of_the_tool(world):
 
 
 def test_memory_limit_ends_a_tool_with_its_reason(world):
-    limits = ContainerLimits(memory_bytes=16 << 20)
+    limits = AgentLimits(memory_bytes=16 << 20)
     world.declare(
         "container",
         "exec dd if=/dev/zero of=/dev/null bs=100M count=1",
@@ -220,7 +221,7 @@ def test_memory_limit_ends_a_tool_with_its_reason(world):
 
 def test_processes_are_limited_for_root_as_well(world):
     world.declare(
-        "container", "for i in 1 2 3 4 5 6 7 8 9; do sleep 5 & done; echo all", limits=ContainerLimits(processes=5)
+        "container", "for i in 1 2 3 4 5 6 7 8 9; do sleep 5 & done; echo all", limits=AgentLimits(processes=5)
     )
 
     assert b"all" not in world.run().stdout

@@ -83,7 +83,7 @@ def _describe(box: Box) -> dict[str, Any]:
         "later": later,
         "folder": SCRATCH if box.level is Level.SEALED else folder,
         "processes": box.limits.processes or 0,
-        "memory_bytes": box.limits.memory_bytes or 0,
+        "memory_bytes": box.limits.memory_bytes or box.limits.data_bytes or 0,
         "file_bytes": box.limits.file_bytes or 0,
     }
 

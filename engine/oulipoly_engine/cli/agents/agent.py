@@ -16,7 +16,8 @@ from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.agents.agents import Agent, Overrides
 from oulipoly_engine.core.agents.capabilities import parse_capabilities
-from oulipoly_engine.core.agents.containers import BASE_IMAGE, parse_limits
+from oulipoly_engine.core.agents.containers import BASE_IMAGE
+from oulipoly_engine.core.agents.limits import parse_limits
 from oulipoly_engine.core.agents.mounts import parse_mount
 from oulipoly_engine.core.agents.plan import parse_pairs
 from oulipoly_engine.core.live.permissions import PROFILES
@@ -105,7 +106,7 @@ def _add_run(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="of a container: memory=512m, processes, cpus",
+        help="memory=512m, processes=64, processor=60s, files=1g, time=10m; of a container cpus=0.5",
     )
     parser.add_argument("--profile", choices=PROFILES, default="", help="what its sessions may do unasked")
 
@@ -291,8 +292,11 @@ def _exec(context: Context, options: Namespace) -> int:
             "stdout": result.stdout.decode("utf-8", "replace"),
             "stderr": result.stderr.decode("utf-8", "replace"),
             "timed_out": result.timed_out,
+            "limit": result.limit,
         }
         output.write_json({"schema_version": SCHEMA_VERSION, **document})
+    elif result.limit:
+        diagnostics.note(f"{plain(options.tool)}: {result.limit}")
     elif result.timed_out:
         diagnostics.note(f"{plain(options.tool)} has taken longer than {options.timeout:g} s and was ended")
     return result.exit_code

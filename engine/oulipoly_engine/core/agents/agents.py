@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
-from oulipoly_engine.core.agents.containers import BASE_IMAGE, ContainerLimits, ContainerPlan
+from oulipoly_engine.core.agents.containers import BASE_IMAGE, ContainerPlan
+from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.agents.states import Reason, Standing, Status
 from oulipoly_engine.records import Record
@@ -73,7 +74,7 @@ class Overrides(Record):
     capabilities: tuple[str, ...] = ()  # besides those of the image, as labels
     addresses: tuple[str, ...] = ()  # that a sealed box reaches by its proxy
     base_image: str = BASE_IMAGE  # of its containers
-    limits: ContainerLimits = ContainerLimits()
+    limits: AgentLimits = AgentLimits()
 
 
 class AgentPlan(Record):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from oulipoly_engine.core.agents.agents import OWN_RUNTIME
 from oulipoly_engine.core.agents.mounts import Mount
-from oulipoly_engine.core.boxes.box import Access, Box, Level, Network
+from oulipoly_engine.core.boxes.box import Access, Box, Level, Limits, Network
 from oulipoly_engine.core.boxes.box import Mount as BoxMount
 
 WRITABLE = ("workspace", "tmp", "home", "var")  # of an agent's tree
@@ -26,19 +26,20 @@ def agent_box(
     reads: Sequence[str] = (),
     writes: Sequence[str] = (),
     network: Network = Network.SHARED,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> Box | None:
-    """Return the box of a process of an agent; None: nothing holds it.
+    """Return the box of a process of an agent; None: nothing holds it. One of the level none has limits alone.
 
     root: of its tree. reads, writes: what its program needs besides. The proxy of a box is named when it is started.
     """
     if level not in (Level.GUARDED, Level.SEALED):
-        return None
+        return None if limits == Limits() else Box(Level.NONE, network=network, limits=limits)
     shown = [BoxMount(mount.host, Access.READ if mount.is_read_only else Access.WRITE) for mount in mounts]
     shown += [BoxMount(path, Access.READ, is_optional=True) for path in (*_NAMES, *reads)]
     shown.append(BoxMount(root, Access.READ))  # behind a mount that may lie around it
     shown += [BoxMount(f"{root}/{name}", Access.WRITE) for name in WRITABLE]
     shown += [BoxMount(path, Access.WRITE) for path in writes]
-    return Box(Level(level), tuple(shown), network, folder=f"{root}/workspace")
+    return Box(Level(level), tuple(shown), network, limits=limits, folder=f"{root}/workspace")
 
 
 def agent_network(level: str, runtime: str) -> Network:

@@ -10,10 +10,10 @@ A CLI names its sessions by the folder that it works in, so that is the same ins
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
@@ -30,16 +30,6 @@ WRITABLE = ("workspace", "tmp", "home", "var")
 FAILED = 125  # exit code of the process that holds a container where there was none
 _OURS = (CONTAINER_ROOT, "/opt/bins", "/opt/runtime", "/proc", "/sys", "/dev")
 _HEADER = 8  # bytes before each frame: its stream, three zeros, its length as a big-endian number
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_LEAST_MEMORY = 6 << 20  # bytes; Docker refuses less
-
-
-class ContainerLimits(Record):
-    """What a container may take; 0: as much as there is."""
-
-    memory_bytes: int = 0
-    processes: int = 0
-    cpus: float = 0.0
 
 
 class ContainerPlan(Record):
@@ -47,7 +37,7 @@ class ContainerPlan(Record):
 
     host: str = ""  # of the Docker API, `unix://PATH`
     image: str = BASE_IMAGE
-    limits: ContainerLimits = ContainerLimits()
+    limits: AgentLimits = AgentLimits()
 
 
 class Bind(Record):
@@ -98,30 +88,6 @@ class Frames:
             frames.append((self._rest[0], self._rest[_HEADER:end]))
             self._rest = self._rest[end:]
         return [(stream, content) for stream, content in frames if stream in (1, 2)]
-
-
-def parse_limits(pairs: Sequence[tuple[str, str]]) -> ContainerLimits:
-    """Read what `--limit` says: `memory=512m`, `processes=64`, `cpus=0.5`. Raises UsageInvalid."""
-    limits: dict[str, Any] = {}
-    for name, text in pairs:
-        match name:
-            case "memory":
-                limits["memory_bytes"] = _parse_bytes(text)
-            case "processes" if re.fullmatch(r"[1-9]\d{0,5}", text):
-                limits["processes"] = int(text)
-            case "cpus" if re.fullmatch(r"\d{1,3}(\.\d+)?", text) and float(text) >= 0.01:
-                limits["cpus"] = float(text)
-            case _:
-                raise UsageInvalid(f"--limit takes memory=512m, processes=64 or cpus=0.5, not {name[:40]}={text[:40]}")
-    return ContainerLimits(**limits)
-
-
-def _parse_bytes(text: str) -> int:
-    parts = re.fullmatch(r"(\d{1,12})([kmg]?)", text.lower())
-    size = int(parts[1]) * _UNITS[parts[2]] if parts else 0
-    if size < _LEAST_MEMORY:
-        raise UsageInvalid(f"--limit memory= takes a size such as 512m, 6m at least, not {text[:40]!r}")
-    return size
 
 
 def container_root(root: str, *, has_own_runtime: bool) -> str:
@@ -198,7 +164,7 @@ def describe_container(order: ContainerOrder, words: Sequence[str], env: Mapping
     return document
 
 
-def explain_end(state: Mapping[str, Any], limits: ContainerLimits) -> str:
+def explain_end(state: Mapping[str, Any], limits: AgentLimits) -> str:
     """Say why a container was killed, of its `State`; empty: it was not, by what it took."""
     if not state.get("OOMKilled"):
         return ""

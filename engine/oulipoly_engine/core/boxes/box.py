@@ -64,6 +64,7 @@ class Limits(Record):
     """What each process of a box may take; None: as much as we."""
 
     memory_bytes: int | None = None  # of address space, each process
+    data_bytes: int | None = None  # of memory that is its own and written, each process
     processes: int | None = None  # of its user; root is not limited by Linux
     processor_s: int | None = None  # each process, in all
     file_bytes: int | None = None  # the longest file that it writes
@@ -130,13 +131,16 @@ def protect_worktree(root: str, git: str = "", own: str = "") -> tuple[Mount, ..
     return tuple(mounts)
 
 
-def list_unheld(box: Box) -> tuple[str, ...]:
-    """Return what a box asks for and its level does not hold, a line each."""
-    if box.level is Level.SEALED:
-        return ()
+def list_unheld(box: Box, *, is_root: bool = False) -> tuple[str, ...]:
+    """Return what a box asks for and its level does not hold, a line each. is_root: whether root runs it."""
+    lines: tuple[str, ...] = ()
     if box.level is Level.NONE:
-        return ("every path, process and address of the user is reached",)
-    return tuple(_list_unguarded(box))
+        lines = ("every path, process and address of the user is reached",)
+    if box.level is Level.GUARDED:
+        lines = tuple(_list_unguarded(box))
+    if is_root and box.limits.processes:
+        lines += (f"root may start more than {box.limits.processes} processes: Linux limits root's nowhere",)
+    return lines
 
 
 def _list_unguarded(box: Box) -> Iterator[str]:
@@ -158,11 +162,13 @@ def limit_words(limits: Limits, argv: Sequence[str], *, running: int = 0) -> tup
     """
     options = {
         "v": limits.memory_bytes and limits.memory_bytes >> 10,
-        "t": limits.processor_s,
+        "d": limits.data_bytes and limits.data_bytes >> 10,
         "f": limits.file_bytes and limits.file_bytes >> 9,  # blocks of 512 bytes
         "n": limits.descriptors,
     }
     lines = ["ulimit -c 0", *(f"ulimit -{option} {value}" for option, value in options.items() if value is not None)]
+    if limits.processor_s is not None:  # at the hard limit it is killed, at the other it is sent XCPU, which says why
+        lines += (f"ulimit -H -t {limits.processor_s + 1}", f"ulimit -S -t {limits.processor_s}")
     if limits.processes is not None:
         count = limits.processes + running
         lines.append(f"ulimit -u {count} 2>/dev/null || ulimit -p {count}")

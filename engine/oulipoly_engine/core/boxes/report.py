@@ -81,5 +81,5 @@ def judge_report(box: Box, outcome: Mapping[str, Any], *, is_root: bool) -> Isol
         tuple(outcome["readable"]),
         tuple(outcome["writable"]),
         tuple(outcome["variables"]),
-        list_unheld(box),
+        list_unheld(box, is_root=is_root),
     )

@@ -19,8 +19,9 @@ from tempfile import TemporaryDirectory
 from oulipoly_engine.core.agents import names
 from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent, AgentPlan, Change, Job, Overrides
 from oulipoly_engine.core.agents.capabilities import Note
-from oulipoly_engine.core.agents.containers import BASE_IMAGE, CONTAINER, ContainerLimits, ContainerPlan
+from oulipoly_engine.core.agents.containers import BASE_IMAGE, CONTAINER, ContainerPlan
 from oulipoly_engine.core.agents.environment import RUNTIME_BINARY
+from oulipoly_engine.core.agents.limits import check_limits
 from oulipoly_engine.core.agents.plan import make_plan
 from oulipoly_engine.core.agents.texts import AgentView
 from oulipoly_engine.core.boxes.allow_list import parse_allowed
@@ -60,6 +61,7 @@ from oulipoly_engine.service.agents.start import (
     container_bin_dirs,
     find_cli,
     find_skipped,
+    runtime_start,
     tool_start,
     try_cli,
 )
@@ -137,21 +139,24 @@ class Agents(AgentList):
         if agent.isolation == CONTAINER:
             return self._measure_container(agent)
         start = tool_start(root, agent)
-        unheld = _UNHELD_WITHOUT_BOX if start.box is None else list_unheld(start.box)
-        if agent.plan.runtime != OWN_RUNTIME:
+        unheld = _UNHELD_WITHOUT_BOX if start.box is None else list_unheld(start.box, is_root=os.getuid() == 0)
+        unheld = (*unheld, *list_logins_in_reach(self.logins(agent)))
+        if start.box is None or agent.status not in ("ready", "working") or self._home.read_only:
             return unheld, None
         from oulipoly_engine.service.agents.logins import serve_box, start_cli
         from oulipoly_engine.service.isolation import measure_box
 
-        unheld = (*unheld, *list_logins_in_reach(self.logins(agent)))
-        if start.box is None or agent.status not in ("ready", "working") or self._home.read_only:
-            return unheld, None
+        folder = self._home.paths.running_agents
         try:
+            if agent.plan.runtime != OWN_RUNTIME:
+                start = runtime_start(root, agent)
+                assert start.box is not None  # noqa: S101 - the level is the agent's, as above
+                report = measure_box(start.box, start.environment, self._home.paths.home, folder)
+                return (*unheld, *_NETWORK_IS_SEEN), report
             serving = self._serving()
             chosen = serving.choose_account(serving.find_runtimes(agent)[0])
             cli = start_cli(root, agent, chosen, self._home.clock)
             assert cli.start.box is not None  # noqa: S101 - the level is the agent's, as above
-            folder = self._home.paths.running_agents
             with TemporaryDirectory(prefix="agents-") as place:
                 path = Path(place, "proxy")
                 with serve_box(cli.start.box, path, cli.login, self._home.clock) as (box, _, _):
@@ -208,8 +213,7 @@ class Agents(AgentList):
             require_person("choose the image that containers are made of")
         if wish.isolation:
             check_isolation(wish.isolation)
-        if wish.isolation != CONTAINER and wish.overrides.limits != ContainerLimits():
-            raise UsageInvalid("--limit holds in containers: add --isolation container")
+        check_limits(wish.overrides.limits, wish.isolation)
         now = self._home.now()
         name = names.check_name(wish.name) if wish.name else self._choose_name()
         plan = AgentPlan(overrides=wish.overrides)
@@ -443,4 +447,4 @@ def _find_refusal(level: str) -> str:
 
 
 _UNHELD_WITHOUT_BOX = ("nothing holds it: every path, process and address of its user is reached",)
-_NETWORK_IS_SEEN = ("its CLI, and what that runs, reach the network as this machine does",)
+_NETWORK_IS_SEEN = ("its program, and what that runs, reach the network as this machine does",)

@@ -128,7 +128,7 @@ def _fork_past_limit(order: Order) -> bool:
 
 
 def _take_memory(order: Order) -> bool:
-    mmap.mmap(-1, order["memory_bytes"]).close()
+    mmap.mmap(-1, order["memory_bytes"], flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     return True
 
 

@@ -83,7 +83,7 @@ def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach:
     homes = (runtime.home, runtime.shadow_home, *list_homes_of_wrapper(program, names))
     start = cli_start(root, agent, program, homes, reach)
     environment = _environment(chosen, start.environment)
-    if start.box is None:
+    if start.box is None or start.box.level is Level.NONE:
         return CliStart(start, environment, reason=_unkept(agent.isolation))
     login = _find_login(chosen, environment, clock)
     if isinstance(login, str) or chosen.cli is None or chosen.cli.host_login is None:

@@ -30,6 +30,7 @@ from oulipoly_engine.core.agents.environment import (
     locked_environment,
     with_product_names,
 )
+from oulipoly_engine.core.agents.limits import box_limits
 from oulipoly_engine.core.boxes.box import Box, Level, Network
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.text.redact import redact
@@ -246,7 +247,15 @@ def _start(
     reach: Reach = ALL_NETWORK,
 ) -> AgentStart:
     environment, skipped = _environment(agent, str(root), folders, reach)
-    box = agent_box(agent.isolation, str(root), agent.plan.mounts, reads=reads, writes=writes, network=reach.network)
+    box = agent_box(
+        agent.isolation,
+        str(root),
+        agent.plan.mounts,
+        reads=reads,
+        writes=writes,
+        network=reach.network,
+        limits=box_limits(agent.plan.overrides.limits),
+    )
     return AgentStart(environment, box, skipped=skipped)
 
 

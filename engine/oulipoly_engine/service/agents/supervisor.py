@@ -27,6 +27,7 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.containers import CONTAINER, CONTAINER_ROOT, PORT
 from oulipoly_engine.core.agents.environment import runtime_words
+from oulipoly_engine.core.agents.limits import explain_time
 from oulipoly_engine.core.agents.states import Event, Reason, Standing, backoff_s, is_retried
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AgentStateInvalid, SpawnFailed
@@ -114,6 +115,7 @@ class Supervisor:
         self._now: Callable[[], datetime] = SystemClock().now
         self._is_asked = False
         self._process: Child | None = None
+        self._written = b""  # by the runtime, its end
         self.tracker = StatusTracker(self._agent.standing)
 
     @property
@@ -185,8 +187,11 @@ class Supervisor:
 
     def _explain_end(self, process: Child) -> str:
         """Say how a runtime has ended, and why where its container knows."""
-        problem = take_outcome(self._outcome).problem
-        return problem or f"its runtime has ended with exit code {process.returncode}"
+        if problem := take_outcome(self._outcome).problem:
+            return problem
+        code = process.returncode or 0
+        why = explain_end(self._agent.plan.overrides.limits, code if code >= 0 else 128 - code, self._written)
+        return f"its runtime has ended with exit code {code}" + (f": {why}" if why else "")
 
     def _await_end(self, process: Child, address: str) -> None:
         """Ask whether it is ready, and wait for its end."""
@@ -212,8 +217,11 @@ class Supervisor:
             return
         else:
             self._say("ready")
-        if not self._wait_until(lambda: process.poll() is not None, None):
+        limits = self._agent.plan.overrides.limits
+        if not self._wait_until(lambda: process.poll() is not None, limits.time_s or None):
             self._stop(process)
+        elif process.returncode is None:
+            self._fail("crashed", explain_time(limits))
         elif process.returncode == 0:
             self._move("stop")
         else:
@@ -260,6 +268,7 @@ class Supervisor:
         with suppress(BlockingIOError):
             data = os.read(stream.fileno(), _CHUNK)
         if data:
+            self._written = (self._written + data)[-_CHUNK:]
             write_log(self._log, redact(data.decode("utf-8", "replace")))
         else:
             self._loop.forget(stream)

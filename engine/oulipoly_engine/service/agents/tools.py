@@ -13,6 +13,7 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.accounts.clis.host_login import LoginOrder, LoginSources
 from oulipoly_engine.core.agents.agents import Agent, Job
 from oulipoly_engine.core.agents.containers import FAILED
+from oulipoly_engine.core.agents.limits import explain_end, explain_time
 from oulipoly_engine.core.agents.tools import check_tool
 from oulipoly_engine.core.boxes.box import Network
 from oulipoly_engine.core.text.redact import redact
@@ -47,6 +48,7 @@ class ToolResult(Record):
     stdout: bytes = b""  # its end
     stderr: bytes = b""
     timed_out: bool = False
+    limit: str = ""  # which limit of its agent has ended it, in words
 
 
 class _Sink:
@@ -114,12 +116,13 @@ class Tools:
             self._end(job, sink, None, "fail", error.message)
             raise
         timed_out = result.stopped_for == "timeout"
+        limit = outcome.problem or _explain_end(agent, result, timeout_s)
         if result.stopped_for == "stopped":
             self._end(job, sink, result, "cancel", "it was stopped")
         else:
-            self._end(job, sink, result, "end", "it took too long" if timed_out else outcome.problem)
+            self._end(job, sink, result, "end", limit or ("it took too long" if timed_out else ""))
         code = TIMED_OUT if timed_out else result.exit_code
-        return ToolResult(job, code, result.stdout_tail, result.stderr_tail, timed_out)
+        return ToolResult(job, code, result.stdout_tail, result.stderr_tail, timed_out, limit)
 
     def _command(self, agent: Agent, job: Job, stdin: bytes, timeout_s: float | None) -> Command:
         require_ready(agent)
@@ -138,7 +141,7 @@ class Tools:
             start.environment,
             root / "workspace",
             stdin=stdin or None,
-            timeout_s=timeout_s,
+            timeout_s=_least(timeout_s, agent.plan.overrides.limits.time_s),
             is_configured=False,
             box=start.box,
         )
@@ -150,6 +153,18 @@ class Tools:
             changes |= {"exit_code": result.exit_code}
             changes |= {"stdout": _to_text(result.stdout_tail), "stderr": _to_text(result.stderr_tail)}
         jobs.move(self._store, job.job_id, event, self._now(), problem=redact(problem), **changes)
+
+
+def _least(timeout_s: float | None, limit_s: int) -> float | None:
+    given = [seconds for seconds in (timeout_s, limit_s) if seconds]
+    return min(given, default=None)
+
+
+def _explain_end(agent: Agent, result: ProcessResult, timeout_s: float | None) -> str:
+    limits = agent.plan.overrides.limits
+    if result.stopped_for == "timeout":
+        return "" if _least(timeout_s, limits.time_s) == timeout_s else explain_time(limits)
+    return explain_end(limits, result.exit_code, result.stderr_tail)
 
 
 def end_process(job: Job) -> None:

@@ -7,21 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.agents.containers import (
-    ContainerLimits,
     ContainerOrder,
     ContainerPlan,
     Frames,
     describe_container,
     explain_end,
     list_binds,
-    parse_limits,
 )
+from oulipoly_engine.core.agents.limits import AgentLimits, check_limits, parse_limits
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.errors import UsageInvalid
 
 FRAMES = ((1, b"to stdout"), (2, b"to stderr"), (0, b"of no stream"), (1, b" more"))
 WIRE = b"".join(bytes((stream, 0, 0, 0)) + len(data).to_bytes(4, "big") + data for stream, data in FRAMES)
-LIMITS = ContainerLimits(64 << 20, 20, 0.5)
+LIMITS = AgentLimits(memory_bytes=64 << 20, processes=20, cpus=0.5)
 ORDER = ContainerOrder(ContainerPlan("unix:///d", "busy:1", LIMITS), "a", "7:8", "/workspace", (), job_id="exec_1")
 
 
@@ -86,6 +85,13 @@ def test_limits_are_read_and_rubbish_is_refused():
     for pair in (("memory", "1k"), ("memory", "x"), ("processes", "0"), ("cpus", "0"), ("cpus", "-1"), ("disk", "1")):
         with pytest.raises(UsageInvalid, match="--limit"):
             parse_limits([pair])
+
+
+def test_limits_that_an_isolation_cannot_hold_are_refused():
+    check_limits(LIMITS, "container")
+    for limits, isolation in ((LIMITS, "guarded"), (AgentLimits(file_bytes=4096), "container")):
+        with pytest.raises(UsageInvalid, match="hold"):
+            check_limits(limits, isolation)
 
 
 def test_what_was_killed_for_its_memory_is_said_to_be():

@@ -52,12 +52,13 @@ def test_sealed_box_shows_the_network_that_was_asked_for(network, has, lacks):
 
 
 def test_limits_are_set_before_the_program_starts():
-    limits = Limits(memory_bytes=1 << 20, processes=5, processor_s=0, file_bytes=1024)
+    limits = Limits(memory_bytes=1 << 20, processes=5, processor_s=7, file_bytes=1024)
 
     _, _, line, _, *argv = limit_words(limits, ("tool", "x"), running=100)
 
     assert ["tool", "x"] == argv
-    assert 'ulimit -v 1024; ulimit -t 0; ulimit -f 2; ulimit -u 105 2>/dev/null || ulimit -p 105; exec "$@"' in line
+    assert "ulimit -v 1024; ulimit -f 2; ulimit -H -t 8; ulimit -S -t 7; " in line
+    assert 'ulimit -u 105 2>/dev/null || ulimit -p 105; exec "$@"' in line
     assert ("tool",) == limit_words(Limits(), ("tool",))
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from oulipoly_engine import stopping
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.core.agents.agents import Agent, AgentPlan, Job, PlannedTool
+from oulipoly_engine.core.agents.agents import Agent, AgentPlan, Job, Overrides, PlannedTool
+from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.errors import AgentStateInvalid, SpawnFailed, ToolMissing, ToolUnknown
 from oulipoly_engine.process.boxes.machine import find_level
@@ -19,6 +20,7 @@ from oulipoly_engine.store.agents import agents, jobs
 from oulipoly_engine.store.base.db import open_store
 
 NOW = SystemClock().now()
+NO_LIMITS = AgentLimits()
 
 
 class Ran:
@@ -31,11 +33,13 @@ class Ran:
         agents.insert(self.store, self.agent)
         self.insert = jobs.insert
 
-    def declare(self, script, isolation="none"):
+    def declare(self, script, isolation="none", limits=NO_LIMITS):
         program = self.folder / "tool.sh"
         program.write_text(script)
         tools = (PlannedTool("tool", program=str(program)), PlannedTool("absent"))
-        self.agent = replace(self.agent, isolation=isolation, plan=AgentPlan(tools=tools))
+        self.agent = replace(
+            self.agent, isolation=isolation, plan=AgentPlan(tools=tools, overrides=Overrides(limits=limits))
+        )
         write_tree(self.folder / "trees/1", self.agent, ())
         return self
 
@@ -154,6 +158,31 @@ def test_tool_that_takes_too_long_ends(ran):
     result = ran.run(timeout_s=0.3)
 
     assert (result.exit_code, result.timed_out, result.stdout) == (124, True, b"begun\n")
+
+
+@pytest.mark.parametrize("level", list(Level))
+@pytest.mark.parametrize(
+    ("limits", "line", "words"),
+    [
+        (
+            AgentLimits(file_bytes=2048),
+            "exec /usr/bin/head -c 9999 /bin/sh > long",
+            "longer file than its limit of 2 kB",
+        ),
+        (AgentLimits(memory_bytes=64 << 20), "exec /bin/dd if=/dev/zero bs=200M count=1", "no more memory"),
+        (AgentLimits(processor_s=1), "while :; do :; done", "more processor time than its limit of 1 s"),
+        (AgentLimits(time_s=1), "exec /bin/sleep 600", "longer than its limit of 1 s"),
+    ],
+)
+def test_limit_of_an_agent_ends_its_tool_and_is_named(ran, level, limits, line, words):
+    if find_level(level).obstacle:
+        pytest.skip(f"this machine cannot give the level {level}")
+    ran.declare(f"#!/bin/sh\n{line}\n", level.value, limits)
+    result = ran.run()
+
+    assert result.exit_code
+    assert words in result.limit
+    assert ran.record.problem == result.limit
 
 
 def test_secret_in_its_output_is_not_kept(ran):

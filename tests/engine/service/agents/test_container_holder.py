@@ -5,14 +5,15 @@ import threading
 
 import pytest
 
-from oulipoly_engine.core.agents.containers import Bind, ContainerLimits, ContainerOrder, ContainerPlan
+from oulipoly_engine.core.agents.containers import Bind, ContainerOrder, ContainerPlan
+from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.images.refusals import ImageNotFound
 from oulipoly_engine.errors import IsolationUnavailable, SpawnFailed
 from oulipoly_engine.executors.container_process import Holder, take_outcome
 from oulipoly_engine.executors.docker_api import ensure_image, find_host, remove_left
 from oulipoly_engine.records import replace
 
-PLAN = ContainerPlan("unix:///d", "busy:1", ContainerLimits(64 << 20))
+PLAN = ContainerPlan("unix:///d", "busy:1", AgentLimits(64 << 20))
 ORDER = ContainerOrder(PLAN, "a", "0:0", "/workspace", (Bind("/x", "/y"),), job_id="exec_1")
 
 
