@@ -20,6 +20,7 @@ from oulipoly_engine.core.agents.environment import (
     with_product_names,
 )
 from oulipoly_engine.core.agents.limits import box_limits
+from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.boxes.box import Box, Level, Network
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import AgentStateInvalid, IsolationUnavailable, ProgramMissing
@@ -151,10 +152,16 @@ def _start(
         agent.plan.mounts,
         reads=reads,
         writes=writes,
+        trees=_list_trees(agent.plan.mounts),
         network=reach.network,
         limits=box_limits(agent.plan.overrides.limits),
     )
     return AgentStart(environment, box, skipped=skipped)
+
+
+def _list_trees(mounts: Sequence[Mount]) -> list[str]:
+    """Return the work trees of git among what is written. A linked one has its hooks elsewhere, out of reach."""
+    return [each.host for each in mounts if not each.is_read_only and Path(each.host, ".git").is_dir()]
 
 
 def _list_programs(program: str) -> tuple[str, ...]:
