@@ -168,7 +168,7 @@ def limit_words(limits: Limits, argv: Sequence[str], *, running: int = 0) -> tup
     }
     lines = ["ulimit -c 0", *(f"ulimit -{option} {value}" for option, value in options.items() if value is not None)]
     if limits.processor_s is not None:  # at the hard limit it is killed, at the other it is sent XCPU, which says why
-        lines += (f"ulimit -H -t {limits.processor_s + 1}", f"ulimit -S -t {limits.processor_s}")
+        lines += (f"ulimit -S -t {limits.processor_s}", f"ulimit -H -t {limits.processor_s + 1}")
     if limits.processes is not None:
         count = limits.processes + running
         lines.append(f"ulimit -u {count} 2>/dev/null || ulimit -p {count}")

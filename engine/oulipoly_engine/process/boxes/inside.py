@@ -180,6 +180,8 @@ def _filter(attempt: Callable[[Any], object], paths: Iterable[str]) -> list[str]
 def try_all(order: Order) -> dict[str, object]:
     """Return what succeeded, as this module says."""
     attempts = _ATTEMPTS | {name: attempt for name, attempt in _OF_LIMITS.items() if order[name]}
+    if not order["later"]:  # nothing that could be tried
+        del attempts["write_runs_later"]
     if not order["folder"]:
         attempts = {name: attempt for name, attempt in attempts.items() if name not in _IN_FOLDER}
     outcome: dict[str, object] = {name: _succeeds(attempt, order) for name, attempt in attempts.items()}

@@ -31,6 +31,7 @@ from oulipoly_engine.core.agents.environment import (
     with_product_names,
 )
 from oulipoly_engine.core.agents.limits import box_limits
+from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.boxes.box import Box, Level, Network
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.text.redact import redact
@@ -253,6 +254,7 @@ def _start(
         agent.plan.mounts,
         reads=reads,
         writes=writes,
+        trees=_list_trees(agent.plan.mounts),
         network=reach.network,
         limits=box_limits(agent.plan.overrides.limits),
     )
@@ -266,6 +268,11 @@ def _environment(
     pairs = with_product_names(locked_environment(EnvironmentPlan(root, folders, reach.url, reach.token)))
     pairs += config_environment(agent.plan.configs)
     return add_user_variables(pairs, [(each.name, each.value) for each in agent.plan.variables])
+
+
+def _list_trees(mounts: Sequence[Mount]) -> list[str]:
+    """Return the work trees of git among what is written. A linked one has its hooks elsewhere, out of reach."""
+    return [each.host for each in mounts if not each.is_read_only and Path(each.host, ".git").is_dir()]
 
 
 def _list_programs(program: str) -> tuple[str, ...]:

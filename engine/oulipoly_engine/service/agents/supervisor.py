@@ -27,7 +27,7 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.containers import CONTAINER, CONTAINER_ROOT, PORT
 from oulipoly_engine.core.agents.environment import runtime_words
-from oulipoly_engine.core.agents.limits import explain_time
+from oulipoly_engine.core.agents.limits import explain_end, explain_time
 from oulipoly_engine.core.agents.states import Event, Reason, Standing, backoff_s, is_retried
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AgentStateInvalid, SpawnFailed

@@ -77,6 +77,13 @@ def test_box_shows_the_tree_and_what_was_declared_and_no_more():
     assert agent_box("none", "/a", []) is None
 
 
+def test_box_keeps_from_a_work_tree_what_runs_later():
+    box = agent_box("sealed", "/a", [Mount("/w", "/w")], trees=("/w",))
+    access = {mount.path: mount.access for mount in box.mounts}
+
+    assert (access["/w"], access["/w/.git/hooks"], access["/w/.envrc"]) == (Access.WRITE, Access.READ, Access.READ)
+
+
 def test_folders_of_the_system_are_there_anyway():
     folders = list_program_folders(["/usr/bin/x", "/h/.local/bin/cli", "/h/lib/cli/main.js"])
 

@@ -57,7 +57,7 @@ def test_limits_are_set_before_the_program_starts():
     _, _, line, _, *argv = limit_words(limits, ("tool", "x"), running=100)
 
     assert ["tool", "x"] == argv
-    assert "ulimit -v 1024; ulimit -f 2; ulimit -H -t 8; ulimit -S -t 7; " in line
+    assert "ulimit -v 1024; ulimit -f 2; ulimit -S -t 7; ulimit -H -t 8; " in line
     assert 'ulimit -u 105 2>/dev/null || ulimit -p 105; exec "$@"' in line
     assert ("tool",) == limit_words(Limits(), ("tool",))
 
