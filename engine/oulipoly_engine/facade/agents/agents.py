@@ -195,10 +195,10 @@ class Agents(Part):
         root = self.root(agent)
         start = tool_start(root, agent)
         unheld = _UNHELD_WITHOUT_BOX if start.box is None else list_unheld(start.box)
-        if agent.plan.runtime != OWN_RUNTIME:
+        if agent.plan.runtime != OWN_RUNTIME or start.box is None:
             return unheld, None
-        unheld = (*unheld, *list_logins_in_reach(self.logins(agent)))
-        if start.box is None or agent.status not in ("ready", "working") or self._home.read_only:
+        unheld = (*unheld, *list_logins_in_reach(agent.isolation, self.logins(agent)))
+        if agent.status not in ("ready", "working") or self._home.read_only:
             return unheld, None
         try:
             runtime = self._find_runtimes(agent)[0]
@@ -348,6 +348,7 @@ class Agents(Part):
             agent = replace(agent, isolation=self._choose_isolation(agent, root, runtimes[0]))
             agents.change_isolation(store, agent.agent_id, agent.isolation)
         check_isolation(agent.isolation)
+        self._refuse_unkept(agent, runtimes)
         self._write_tree(agent)
         check_system_prompt(agent_prompt(root, agent, self._bin_dirs(agent), self._pinned(agent)))
         ensure_agent_token(store, agent, self._home.now())
@@ -355,6 +356,18 @@ class Agents(Part):
         for name in tool_start(root, agent).skipped:
             self._write_log(agent, f"the variable {name} is reserved and was left out")
         return agent
+
+    def _refuse_unkept(self, agent: Agent, runtimes: tuple[Runtime, ...]) -> None:
+        """Refuse a sealed agent that no account can serve, for no login stays on the host. Raises AccountUnusable."""
+        if agent.isolation != Level.SEALED:
+            return
+        reasons = [describe_login(agent.isolation, self._choose(each), self._home.clock) for each in runtimes]
+        if all(reasons):
+            name = runtimes[0].account or runtimes[0].id
+            raise AccountUnusable(
+                f"the login of {name} cannot be kept out of a sealed box: {reasons[0]}; choose another account with "
+                "--model, or --isolation guarded"
+            )
 
     def _prepare_runtime(self, store: Store, agent: Agent) -> Agent:
         """Write the tree of an agent that has a runtime of its own."""
@@ -577,12 +590,19 @@ def _find_refusal(level: str) -> str:
     return ""
 
 
-_UNHELD_WITHOUT_BOX = ("nothing holds it: every path, process and address of its user is reached",)
+_UNHELD_WITHOUT_BOX = ("every path, process and address of its user is reached",)
 _NETWORK_IS_SEEN = ("its CLI, and what that runs, reach the network as this machine does",)
 
 
-def list_logins_in_reach(logins: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a sentence for each login that an agent reaches."""
+def list_logins_in_reach(level: str, logins: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a sentence for each login that an agent reaches; of one that nothing holds, that it reaches all.
+
+    A sealed agent reaches none: an account whose login cannot be kept on the host is refused to it.
+    """
+    if level == Level.NONE:
+        return _UNHELD_WITHOUT_BOX
+    if level == Level.SEALED:
+        return ()
     return tuple(
         f"the login of {account} is seen and used by its CLI, and by what that runs: {reason}"
         for account, reason in logins.items()
