@@ -191,7 +191,7 @@ def _remove(context: Context, options: Namespace) -> int:
 
 
 def _tell_started(context: Context, options: Namespace, agent: Agent) -> int:
-    for sentence in list_logins_in_reach(context.engine.agents.logins(agent)):
+    for sentence in list_logins_in_reach(agent.isolation, context.engine.agents.logins(agent)):
         diagnostics.note(f"not held: {sentence}")
     return _tell_agent(options, agent, f"{plain(agent.name)} is {agent.status}, isolation {agent.isolation}")
 
@@ -216,17 +216,18 @@ def _list(context: Context, options: Namespace) -> int:
 def _row(standing: AgentStanding) -> tuple[str, ...]:
     agent = standing.agent
     reason = f": {agent.reason}" if agent.reason else ""
-    words = (agent.name, f"{standing.status}{reason}", agent.isolation or "-", _describe_logins(standing.logins))
+    words = (agent.name, f"{standing.status}{reason}", agent.isolation or "-", _describe_logins(standing))
     return tuple(
         map(plain, (*words, str(standing.in_flight or "-"), agent.plan.model or "-", agent.source, agent.agent_id[:8]))
     )
 
 
-def _describe_logins(logins: Mapping[str, str]) -> str:
-    if not logins:
+def _describe_logins(standing: AgentStanding) -> str:
+    if not standing.logins:
         return "-"
-    in_reach = [account for account, reason in logins.items() if reason]
-    return f"in reach: {', '.join(in_reach)}" if in_reach else "kept outside"
+    unkept = ", ".join(account for account, reason in standing.logins.items() if reason)
+    word = "refused" if standing.agent.isolation == "sealed" else "in reach"
+    return f"{word}: {unkept}" if unkept else "kept outside"
 
 
 def _sessions(context: Context, options: Namespace) -> int:

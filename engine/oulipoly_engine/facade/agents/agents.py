@@ -31,6 +31,7 @@ from oulipoly_engine.core.images.info import wanted_mounts, wanted_network
 from oulipoly_engine.core.live.launch.cli_options import check_system_prompt
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import (
+    AccountUnusable,
     AgentFailed,
     AgentStateInvalid,
     IsolationUnavailable,
@@ -48,7 +49,7 @@ from oulipoly_engine.facade.agents.sources import (
     preview_source,
     read_source,
 )
-from oulipoly_engine.facade.agents.standings import AgentList, AgentStanding, list_logins_in_reach
+from oulipoly_engine.facade.agents.standings import UNHELD_WITHOUT_BOX, AgentList, AgentStanding, list_logins_in_reach
 from oulipoly_engine.facade.base.own_process import require_person
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.liveness import has_ended_mark, own_mark
@@ -139,9 +140,11 @@ class Agents(AgentList):
         if agent.isolation == CONTAINER:
             return self._measure_container(agent)
         start = tool_start(root, agent)
-        unheld = _UNHELD_WITHOUT_BOX if start.box is None else list_unheld(start.box, is_root=os.getuid() == 0)
-        unheld = (*unheld, *list_logins_in_reach(self.logins(agent)))
-        if start.box is None or agent.status not in ("ready", "working") or self._home.read_only:
+        if start.box is None or agent.isolation == Level.NONE:
+            return UNHELD_WITHOUT_BOX, None
+        unheld = list_unheld(start.box, is_root=os.getuid() == 0)
+        unheld = (*unheld, *list_logins_in_reach(agent.isolation, self.logins(agent)))
+        if agent.status not in ("ready", "working") or self._home.read_only:
             return unheld, None
         from oulipoly_engine.service.agents.logins import serve_box, start_cli
         from oulipoly_engine.service.isolation import measure_box
@@ -166,7 +169,7 @@ class Agents(AgentList):
         return unheld if box.network is Network.PROXY else (*unheld, *_NETWORK_IS_SEEN), report
 
     def _measure_container(self, agent: Agent) -> tuple[tuple[str, ...], IsolationReport | None]:
-        unheld = (*UNHELD_IN_CONTAINERS, *list_logins_in_reach(self.logins(agent)))
+        unheld = (*UNHELD_IN_CONTAINERS, *list_logins_in_reach(CONTAINER, self.logins(agent)))
         if agent.status not in ("ready", "working") or self._home.read_only:
             return unheld, None
         try:
@@ -319,6 +322,7 @@ class Agents(AgentList):
             agent = replace(agent, isolation=self._choose_isolation(agent, root, runtimes[0]))
             agents.change_isolation(store, agent.agent_id, agent.isolation)
         check_isolation(agent.isolation, agent.plan.container)
+        self._refuse_unkept(agent)
         self._write_tree(agent)
         check_system_prompt(agent_prompt(root, agent, self._bin_dirs(agent), self._pinned(agent)))
         ensure_agent_token(store, agent, self._home.now())
@@ -328,6 +332,16 @@ class Agents(AgentList):
         for name in find_skipped(root, agent):
             self._write_log(agent, f"the variable {name} is reserved and was left out")
         return agent
+
+    def _refuse_unkept(self, agent: Agent) -> None:
+        """Refuse a sealed agent that no account can serve, for no login stays on the host. Raises AccountUnusable."""
+        reasons = self._serving().logins(agent) if agent.isolation == Level.SEALED else {}
+        if reasons and all(reasons.values()):
+            name, reason = next(iter(reasons.items()))
+            raise AccountUnusable(
+                f"the login of {name} cannot be kept out of a sealed box: {reason}; choose another account with "
+                "--model, or --isolation guarded"
+            )
 
     def _prepare_runtime(self, store: Store, agent: Agent) -> Agent:
         """Write the tree of an agent that has a runtime of its own."""
@@ -446,5 +460,4 @@ def _find_refusal(level: str) -> str:
     return ""
 
 
-_UNHELD_WITHOUT_BOX = ("nothing holds it: every path, process and address of its user is reached",)
 _NETWORK_IS_SEEN = ("its program, and what that runs, reach the network as this machine does",)

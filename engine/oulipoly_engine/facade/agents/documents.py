@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.agents.agents import Agent, Change, Job
+from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.boxes.report import ATTEMPTS
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ def standing_json(standing: AgentStanding) -> dict[str, Any]:
         "problem": agent.problem or None,
         "isolation": agent.isolation or None,
         "logins": [
-            {"account": account, "is_in_reach": bool(reason), "reason": reason or None}
+            {
+                "account": account,
+                "is_in_reach": bool(reason) and agent.isolation != Level.SEALED,
+                "reason": reason or None,
+            }
             for account, reason in standing.logins.items()
         ],
         "in_flight": standing.in_flight,
@@ -51,7 +56,7 @@ def describe(details: AgentDetails) -> tuple[tuple[str, str], ...]:
         ("id", agent.agent_id),
         ("status", details.standing.status + (f" ({agent.reason}): {agent.problem}" if agent.reason else "")),
         ("isolation", agent.isolation or "-"),
-        *(("login", f"of {name}: kept on the host") for name, reason in details.standing.logins.items() if not reason),
+        *_login_rows(details.standing),
         *(("", f"not held: {sentence}") for sentence in details.unheld),
         *_report_rows(details),
         ("account", details.standing.account or "-"),
@@ -68,6 +73,16 @@ def describe(details: AgentDetails) -> tuple[tuple[str, str], ...]:
         *(("tool run", describe_job(job)) for job in details.jobs[:5]),
         *(("history", _describe_change(change)) for change in details.history[-5:]),
     )
+
+
+def _login_rows(standing: AgentStanding) -> list[tuple[str, str]]:
+    """Return the logins that the agent does not reach."""
+    is_sealed = standing.agent.isolation == Level.SEALED
+    return [
+        ("login", f"of {name}: {f'refused, for {reason}' if reason else 'kept on the host'}")
+        for name, reason in standing.logins.items()
+        if is_sealed or not reason
+    ]
 
 
 def describe_job(job: Job) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent
 from oulipoly_engine.core.agents.containers import CONTAINER
 from oulipoly_engine.core.agents.states import RUNNING, Reason
+from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.images.refusals import AgentfileInvalid, ImageNotFound, ImageRefused, SignatureRefused
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 # ruff: noqa: PLC0415 - live sessions take 150 ms, tools and logins 60 ms: most lists need neither
 
+UNHELD_WITHOUT_BOX = ("every path, process and address of its user is reached",)
 _SERVED = ("starting", "ready", "working")  # when accounts serve an agent
 _REASONS: tuple[tuple[type[RunnerError], Reason], ...] = (
     (ImageNotFound, "pull"),
@@ -250,8 +252,15 @@ class AgentList(Part):
         return count
 
 
-def list_logins_in_reach(logins: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a sentence for each login that an agent reaches."""
+def list_logins_in_reach(level: str, logins: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a sentence for each login that an agent reaches; of one that nothing holds, that it reaches all.
+
+    A sealed agent reaches none: an account whose login cannot be kept on the host is refused to it.
+    """
+    if level == Level.NONE:
+        return UNHELD_WITHOUT_BOX
+    if level == Level.SEALED:
+        return ()
     return tuple(
         f"the login of {account} is seen and used by its CLI, and by what that runs: {reason}"
         for account, reason in logins.items()

@@ -26,6 +26,14 @@ class AgentChanged(BaseModel):
     isolation: str
 
 
+class AgentLogin(BaseModel):
+    """Whether the login of an account is within an agent's reach."""
+
+    account: str
+    is_in_reach: bool
+    reason: str | None = Field(description="Why it is.")
+
+
 class RunningAgent(BaseModel):
     """A running agent."""
 
@@ -35,6 +43,7 @@ class RunningAgent(BaseModel):
     reason: str | None = Field(description="Of a failure.")
     problem: str | None
     isolation: str | None
+    logins: list[AgentLogin] = Field(description="Of the accounts that can serve it; empty: it does not run.")
     in_flight: int = Field(description="Turns and tools that run.")
     account: str | None = Field(description="Of its newest session.")
     model: str | None

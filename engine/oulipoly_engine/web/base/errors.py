@@ -55,6 +55,8 @@ _STATUS: Mapping[str, int] = {  # by slug; what is not here: by class
     "worktree-blocked": 409,
     "setup-not-allowed": 403,
     "folder-refused": 400,
+    "agent-state-invalid": 409,
+    "agent-failed": 503,
 }
 _SENTENCES: Mapping[str, str] = {  # for words of Starlette's
     "Not Found": "there is nothing at this address",
