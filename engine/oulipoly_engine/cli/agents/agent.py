@@ -20,7 +20,6 @@ from oulipoly_engine.core.agents.containers import BASE_IMAGE
 from oulipoly_engine.core.agents.limits import parse_limits
 from oulipoly_engine.core.agents.mounts import parse_mount
 from oulipoly_engine.core.agents.plan import parse_pairs
-from oulipoly_engine.core.live.permissions import PROFILES
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
@@ -76,6 +75,8 @@ def _add_name(parser: Parser) -> None:
 
 
 def _add_run(parser: Parser) -> None:
+    from oulipoly_engine.core.live.permissions import PROFILES  # noqa: PLC0415 - 7 ms, as in `_run`
+
     parser.add_argument("source", metavar="SOURCE", help="what it is run from")
     parser.add_argument("--name", default="", metavar="NAME", help="what it is called (default: two words)")
     parser.add_argument("--isolation", choices=LEVELS, default="", help="default: the best in which its CLI works")

@@ -16,7 +16,6 @@ from oulipoly_engine.core.agents.containers import CONTAINER
 from oulipoly_engine.core.agents.states import RUNNING, Reason
 from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.images.refusals import AgentfileInvalid, ImageNotFound, ImageRefused, SignatureRefused
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import (
     AccountUnusable,
     AgentFailed,
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.live.sessions import LiveSessions
     from oulipoly_engine.service.agents.supervisor import SupervisorOrder
 
-# ruff: noqa: PLC0415 - live sessions take 150 ms, tools and logins 60 ms: most lists need neither
+# ruff: noqa: PLC0415 - live sessions take 150 ms, tools and logins 60 ms, the redactor 8 ms: most lists need none
 
 UNHELD_WITHOUT_BOX = ("every path, process and address of its user is reached",)
 _SERVED = ("starting", "ready", "working")  # when accounts serve an agent
@@ -132,6 +131,8 @@ class AgentList(Part):
         return self._home.paths.agent_logs / f"{agent.agent_id}.log"
 
     def _fail(self, store: Store, agent: Agent, error: RunnerError) -> None:
+        from oulipoly_engine.core.text.redact import redact
+
         reason: Reason = next((reason for kind, reason in _REASONS if isinstance(error, kind)), "init")
         self._write_log(agent, f"failed: {error.message}")
         with suppress(AgentStateInvalid):
@@ -139,6 +140,8 @@ class AgentList(Part):
 
     def _write_log(self, agent: Agent, text: str) -> None:
         """Append a line to an agent's log; a full disk hinders nothing."""
+        from oulipoly_engine.core.text.redact import redact
+
         line = "; ".join(text.splitlines())
         write_log(self.log(agent), f"[{self._home.now().isoformat(timespec='seconds')}] {redact(line)}\n")
 

@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.core.accounts.clis.host_login import LoginOrder, LoginSources
 from oulipoly_engine.core.agents.agents import Agent, Job
 from oulipoly_engine.core.agents.containers import FAILED
 from oulipoly_engine.core.agents.limits import explain_end, explain_time
@@ -24,7 +23,6 @@ from oulipoly_engine.process.liveness import has_ended, here, start_ticks
 from oulipoly_engine.process.run import run
 from oulipoly_engine.process.stop import GroupWatch, group_lives, stop_group
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.agents.logins import proxy_variables, serve_box
 from oulipoly_engine.service.agents.start import check_isolation, outcome_file, require_ready, tool_start
 from oulipoly_engine.store.agents import jobs
 from oulipoly_engine.store.base.db import Store
@@ -185,6 +183,10 @@ def _serve_proxy(command: Command, agent: Agent) -> Iterator[Command]:
     if box is None or box.network is not Network.PROXY:
         yield command
         return
+    # Both are 20 ms, and few tools need a proxy.
+    from oulipoly_engine.core.accounts.clis.host_login import LoginOrder, LoginSources  # noqa: PLC0415
+    from oulipoly_engine.service.agents.logins import proxy_variables, serve_box  # noqa: PLC0415
+
     order = LoginOrder("", LoginSources({}), agent.plan.overrides.addresses)  # tools ask no model
     with (
         TemporaryDirectory(prefix="agents-") as folder,
