@@ -131,7 +131,7 @@ def test_agent_is_stopped_started_and_removed_with_its_tree(live, source, monkey
         work.start("calm")
     (work.root(agent) / "workspace/notes").write_text("mine")
     with monkeypatch.context() as patch:
-        patch.setattr("oulipoly_engine.facade.agents.agents.hosts.survey", _refuse)
+        patch.setattr("oulipoly_engine.service.live.hosts.survey", _refuse)
         with pytest.raises(RequestRefused):
             work.stop("calm")
     assert work.find("calm").status == "ready"  # what it runs has not ended

@@ -291,4 +291,4 @@ class AgentsPane(Pane):
 
 
 def _read(engine: Engine, *, has_images: bool) -> _Listed:
-    return engine.agent_list.list(), engine.images.list() if has_images else ()
+    return engine.agent_list.list(has_logins=True), engine.images.list() if has_images else ()
