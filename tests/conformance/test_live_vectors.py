@@ -37,7 +37,7 @@ _START, _REQUESTS = f"{_DRIVERS}/codex/test_codex_start.py::", f"{_DRIVERS}/code
 _MODELS, _RECOVERY = f"{_CORE}/test_models.py::", f"{_CORE}/test_recovery.py::"
 _POLICIES, _ARGUMENTS = f"{_CORE}/test_permissions.py::", f"{_CORE}/test_launch_arguments.py::"
 _ORDERS, _ASKED = "tests/e2e/live/test_live_orders.py::", "tests/e2e/live/test_live_requests.py::"
-_SHADOW = "tests/engine/service/live/test_shadow_home.py::"
+_SHADOW = "tests/engine/service/test_shadow_home.py::"
 ELSEWHERE: dict[int, tuple[str, ...]] = {
     1: (f"{_RPC}test_unknown_fields_of_a_response_are_kept",),
     2: (f"{_RPC}test_native_error_keeps_code_and_data",),

@@ -88,7 +88,7 @@ def main() -> None:
             with suppress(RunnerError):  # the first one's failure is meant
                 _run(engine, name)
         with suppress(RunnerError):
-            project = engine.paths.home.parent / "project"
+            project = _project(engine)
             job = engine.agents.run_job(_READY, "files", (str(project),), b"", {"demo": "yes"})
             engine.agents.await_job(job.job_id, timeout_s=10.0)
     finally:
@@ -97,11 +97,19 @@ def main() -> None:
 
 def _run(engine: Engine, name: str) -> None:
     from oulipoly_engine.core.agents.agents import Overrides  # noqa: PLC0415 - as above
+    from oulipoly_engine.core.agents.mounts import Mount  # noqa: PLC0415 - as above
     from oulipoly_engine.facade.agents.agents import AgentWish  # noqa: PLC0415 - as above
 
     folder = _folder(engine.paths.home, name)
-    tools = {"files": str(folder / "files.sh")} if name == _READY else {}
-    engine.agents.run(AgentWish(str(folder), name, overrides=Overrides(tools=tools)))
+    overrides = Overrides()
+    if name == _READY:
+        mount = Mount(str(_project(engine)), "/project", "what it shows people around", is_read_only=True)
+        overrides = Overrides(tools={"files": str(folder / "files.sh")}, mounts=(mount,))
+    engine.agents.run(AgentWish(str(folder), name, overrides=overrides))
+
+
+def _project(engine: Engine) -> Path:
+    return engine.paths.home.parent / "project"
 
 
 def _folder(home: Path, name: str) -> Path:

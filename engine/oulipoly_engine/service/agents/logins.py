@@ -15,7 +15,7 @@ from oulipoly_engine.core.accounts import arguments
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.host_login import (
-    TOKEN,
+    STAND_IN,
     URL,
     ApiLogin,
     HostLogin,
@@ -153,7 +153,7 @@ def proxy_variables(box: Box | None) -> dict[str, str]:
 
 def fill_in(text: str, url: str, token: str) -> str:
     """Return a word or the value of a variable with the address and the token of a proxy in place."""
-    return text.replace(URL, url).replace(TOKEN, token)
+    return text.replace(URL, url).replace(STAND_IN, token)
 
 
 def _make_route(order: LoginOrder, token: str, clock: Clock) -> ApiRoute | None:

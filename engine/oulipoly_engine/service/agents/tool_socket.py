@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.live.sessions import LiveSession
     from oulipoly_engine.core.setup.mcp import Server
 
-TOKEN = "RUNNER_AGENT_TOKEN"  # noqa: S105 - the variable's name
+TOKEN_VARIABLE = "RUNNER_AGENT_TOKEN"  # noqa: S105 - the variable's name
 _MOST = 8  # connections of one session at once
 _BRIDGE = str(Path(bridge.__file__))
 
@@ -48,7 +48,7 @@ def socket_path(folder: Path, host_id: str) -> str:
 def make_order(path: str, environment: Mapping[str, str]) -> ToolOrder:
     """Return an order for a socket. environment: ours, with the mark of the session's process."""
     words = (sys.executable, "-P", "-m", "oulipoly_tui", "ext", "serve", "--agent")
-    env = {escape_word(name): escape_word(value) for name, value in environment.items() if name != TOKEN}
+    env = {escape_word(name): escape_word(value) for name, value in environment.items() if name != TOKEN_VARIABLE}
     return ToolOrder(path, tuple(map(escape_word, words)), env)
 
 
@@ -57,7 +57,7 @@ def bridge_server(path: str, timeout_s: float) -> Server:
     from oulipoly_engine.core.setup.mcp import Server  # noqa: PLC0415 - a host, which only listens, needs none of it
 
     words = (str(Path(sys.executable).resolve()), "-I", "-S", _BRIDGE, path)
-    return Server("local", words, {TOKEN: f"${{{TOKEN}}}"}, timeout_ms=1000 * timeout_s)
+    return Server("local", words, {TOKEN_VARIABLE: f"${{{TOKEN_VARIABLE}}}"}, timeout_ms=1000 * timeout_s)
 
 
 def open_box(box: Box | None, path: str) -> Box | None:

@@ -34,7 +34,7 @@ from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.agents.tool_socket import (
-    TOKEN,
+    TOKEN_VARIABLE,
     ToolOrder,
     bridge_server,
     make_order,
@@ -236,7 +236,7 @@ class LiveLauncher(Record):
         self, session: LiveSession, runtime: Runtime, cli: Cli | None, opening: Opening, env: dict[str, str]
     ) -> tuple[Opening, dict[str, str], ToolOrder | None]:
         """Return what an agent's CLI is started with so that it has the tools of the agent's capabilities."""
-        if TOKEN not in env or not wants_tools(session, cli):
+        if TOKEN_VARIABLE not in env or not wants_tools(session, cli):
             return opening, env, None
         from oulipoly_engine.service.extensions.handover import OURS, HandOver  # noqa: PLC0415 - as above
 

@@ -11,13 +11,13 @@ from oulipoly_engine.core.agents.capabilities import Note, check_notes
 from oulipoly_engine.core.agents.tokens import AgentToken
 from oulipoly_engine.core.web.grants import AGENT_PREFIX, PROMPT_RIGHT
 from oulipoly_engine.errors import NoteNotFound
-from oulipoly_engine.records import replace
+from oulipoly_engine.records import prepare, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.grants import grants
 from oulipoly_engine.store.models.live import AgentNoteRow, AgentTokenRow
 from oulipoly_engine.store.models.worktrees import GrantRow
 
-_words = msgspec.json.Decoder(tuple[str, ...])
+_words = msgspec.json.Decoder(prepare(tuple[str, ...]))
 
 
 # Notes ---------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.accounts.clis.host_login import TOKEN, URL, LoginSources, hide_login
+from oulipoly_engine.core.accounts.clis.host_login import STAND_IN, URL, LoginSources, hide_login
 from oulipoly_engine.core.accounts.clis.table import CLIS
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -52,7 +52,7 @@ def token(expires_at_s):
 )
 def test_claude_logs_in_by_a_token_of_the_proxy(login, headers, variable):
     assert headers == login.headers
-    assert login.environment[variable] == TOKEN
+    assert login.environment[variable] == STAND_IN
     assert login.environment["ANTHROPIC_BASE_URL"] == URL
     assert "https://api.anthropic.com" == login.upstream
 

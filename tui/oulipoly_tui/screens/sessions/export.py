@@ -188,7 +188,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
     def _draw_preview(self) -> None:
         if self._answer is not None and is_standing(self):
             shown = self.query_one("#export-preview", Lines)
-            width = max(20, shown.scrollable_content_region.width - 1)
+            width = max(20, shown.content_region.width - 1)  # beside the scrollbar, there or not
             shown.show_lines(wrap_lines(preview_lines(self._answer, width), width))
 
     def _draw(self) -> None:

