@@ -220,9 +220,9 @@ def test_limits_of_settings_reach_a_cli_that_knows_them(live, chat, monkeypatch)
 
 @pytest.mark.parametrize("streams", [True, False])
 def test_an_answer_is_printed_while_it_comes_or_whole(live, chat, streams):
-    done = chat(
-        "--mode", "json", "-p", "demo-claude1", "[[flood:2000]]hi", options=("--set", f"stream_responses={streams}")
-    )
+    # It stalls until the chat surely listens: an answer that has ended before is shown as a whole.
+    prompt = "[[stall:1]][[flood:2000]]hi"
+    done = chat("--mode", "json", "-p", "demo-claude1", prompt, options=("--set", f"stream_responses={streams}"))
     types = {json.loads(line)["type"] for line in done.out.splitlines()}
 
     assert (streams, True) == ("item_delta" in types, "item_ended" in types)
