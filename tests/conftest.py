@@ -332,7 +332,6 @@ class Commands:
             env=env,
             cwd=str(cwd),
             encoding=encoding,
-            codec_errors="replace",  # a stop may come within a character, as a terminal sees it too
             timeout=60,
             dimensions=dimensions,
         )
