@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from oulipoly_engine.cli.live.chat_output import Printer
 from oulipoly_engine.cli.main import main
 
 
@@ -219,10 +220,18 @@ def test_limits_of_settings_reach_a_cli_that_knows_them(live, chat, monkeypatch)
 
 
 @pytest.mark.parametrize("streams", [True, False])
-def test_an_answer_is_printed_while_it_comes_or_whole(live, chat, streams):
-    # It stalls until the chat surely listens: an answer that has ended before is shown as a whole.
-    prompt = "[[stall:1]][[flood:2000]]hi"
-    done = chat("--mode", "json", "-p", "demo-claude1", prompt, options=("--set", f"stream_responses={streams}"))
+def test_an_answer_is_printed_while_it_comes_or_whole(live, chat, monkeypatch, streams):
+    live.scripted()
+    go = live.root / "go"
+    take = Printer.take
+
+    def begin_and_take(printer, numbered):
+        go.touch()  # it listens: an answer that had ended before would be printed as a whole
+        return take(printer, numbered)
+
+    monkeypatch.setattr(Printer, "take", begin_and_take)
+    prompt = script(["say", "aside"], ["wait", str(go)], ["say", "answer"])
+    done = chat("--mode", "json", "-p", "scripted", prompt, options=("--set", f"stream_responses={streams}"))
     types = {json.loads(line)["type"] for line in done.out.splitlines()}
 
     assert (streams, True) == ("item_delta" in types, "item_ended" in types)
