@@ -55,15 +55,15 @@ def answer_api(
     client: socket.socket,
     head: bytes,
     rest: bytes,
-    kept: Callable[[socket.socket], AbstractContextManager[None]],
+    track: Callable[[socket.socket], AbstractContextManager[None]],
 ) -> None:
-    """Answer one request to the API. head, rest: what has come already. kept: has a connection end with the proxy."""
+    """Answer one request to the API. head, rest: what has come already. track: has a connection end with the proxy."""
     request = _parse(head)
     if request is None:
         refuse(client, "400 Bad Request", "this is not a request that the API takes")
         return
-    given = (request.first("x-api-key"), request.first("authorization").removeprefix("Bearer "))
-    if not any(hmac.compare_digest(each.encode(), route.token.encode()) for each in given):
+    tokens = (request.first("x-api-key"), request.first("authorization").removeprefix("Bearer "))
+    if not any(hmac.compare_digest(each.encode(), route.token.encode()) for each in tokens):
         refuse(client, "401 Unauthorized", "this token is not one of this agent, or was revoked")
         return
     path = request.target.partition("?")[0]
@@ -81,7 +81,7 @@ def answer_api(
         reason = getattr(error, "strerror", None) or type(error).__name__
         refuse(client, "502 Bad Gateway", f"the API cannot be reached: {reason}")
         return
-    with server, kept(server):
+    with server, track(server):
         _exchange(client, server, request, rest, api)
 
 

@@ -104,9 +104,9 @@ def explain_failure(program: str, level: str, stderr: bytes) -> str:
     """Say why a CLI does not start in an isolation, and what to do. stderr: what was written where it was tried."""
     if level != CONTAINER:
         return f"{program} does not start in a box of the level {level}: -v gives it what it reads besides"
-    said = redact(stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
+    line = redact(stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
     return (
-        f"{program} does not start in a container{f' ({said})' if said else ''}: --base-image names an image with the "
+        f"{program} does not start in a container{f' ({line})' if line else ''}: --base-image names an image with the "
         "libraries and the interpreter that it needs"
     )
 
