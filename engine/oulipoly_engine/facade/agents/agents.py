@@ -338,10 +338,9 @@ class Agents(AgentList):
         reasons = self._serving().logins(agent) if agent.isolation == Level.SEALED else {}
         if reasons and all(reasons.values()):
             name, reason = next(iter(reasons.items()))
-            raise AccountUnusable(
-                f"the login of {name} cannot be kept out of a sealed box: {reason}; choose another account with "
-                "--model, or --isolation guarded"
-            )
+            from oulipoly_engine.service.agents.logins import explain_refusal
+
+            raise AccountUnusable(explain_refusal(name, reason))
 
     def _prepare_runtime(self, store: Store, agent: Agent) -> Agent:
         """Write the tree of an agent that has a runtime of its own."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent
 from oulipoly_engine.core.agents.containers import CONTAINER
-from oulipoly_engine.core.agents.states import RUNNING, Reason
+from oulipoly_engine.core.agents.states import RUNNING, Event, Reason
 from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.images.refusals import AgentfileInvalid, ImageNotFound, ImageRefused, SignatureRefused
 from oulipoly_engine.errors import (
@@ -212,9 +212,9 @@ class AgentList(Part):
                 with suppress(SpawnFailed):  # then we are gone soon, and the next command tries again
                     start_supervisor(self._supervisor_order(agent))
         elif agent.status in ("ready", "working"):
-            self._write_log(agent, "failed: the process that owned its runtime was killed")
+            why = "the process that owned its runtime was killed"
+            self._write_log(agent, f"failed: {why}")
             with suppress(AgentStateInvalid):
-                why = "the process that owned its runtime was killed"
                 agents.move(store, agent.agent_id, "crash", self._home.now(), detail=why)
         elif agent.status in RUNNING:
             self._fail(store, agent, AgentFailed("the process that brought it up was killed"))
@@ -237,11 +237,9 @@ class AgentList(Part):
         except (IsolationUnavailable, OSError) as error:  # they are looked for again at the next start
             self._write_log(agent, f"its containers were not looked for: {error}")
 
-    def _move_along(self, store: Store, agent: Agent, event: str) -> None:
+    def _move_along(self, store: Store, agent: Agent, event: Event) -> None:
         with suppress(AgentStateInvalid):  # another process was first
-            agents.move(
-                store, agent.agent_id, "work" if event == "work" else "rest", self._home.now(), owner=agent.owner
-            )
+            agents.move(store, agent.agent_id, event, self._home.now(), owner=agent.owner)
 
     def _count_in_flight(self, store: Store) -> Counter[str]:
         """Return how many turns and tools run, by the ids of their agents."""

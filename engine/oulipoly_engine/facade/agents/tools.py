@@ -13,25 +13,12 @@ from contextlib import suppress
 from typing import Any
 
 from oulipoly_engine.core.agents.agents import Agent
-from oulipoly_engine.core.agents.capabilities import (
-    CAPABILITIES,
-    MOST_WAITING,
-    PROMPT_S,
-    Capability,
-    check_key,
-)
+from oulipoly_engine.core.agents.capabilities import CAPABILITIES, MOST_WAITING, PROMPT_S, Capability, check_key
 from oulipoly_engine.core.agents.tokens import AgentToken, read_token
 from oulipoly_engine.core.extensions.settings import fill_settings
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.text.redact import redact, redact_strictly
-from oulipoly_engine.errors import (
-    AgentFailed,
-    LinkMissing,
-    PromptMissing,
-    RunnerError,
-    TokenInvalid,
-    UsageInvalid,
-)
+from oulipoly_engine.errors import AgentFailed, LinkMissing, PromptMissing, RunnerError, TokenInvalid, UsageInvalid
 from oulipoly_engine.facade.agents.work import AgentWork
 from oulipoly_engine.facade.base.own_process import parent_invocation
 from oulipoly_engine.facade.live.sessions import LiveSessions

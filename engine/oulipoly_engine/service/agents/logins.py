@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import secrets
 import shutil
@@ -33,8 +32,9 @@ from oulipoly_engine.core.boxes.bubblewrap import PROXY_PORT, PROXY_VARIABLES
 from oulipoly_engine.core.live.runtimes import Runtime, proxy_environment
 from oulipoly_engine.errors import IsolationUnavailable, SystemRefused
 from oulipoly_engine.private_files import make_folder
-from oulipoly_engine.process.boxes.api_route import Api, ApiRoute
+from oulipoly_engine.process.boxes.api_route import ApiRoute
 from oulipoly_engine.process.boxes.proxy import AllowListProxy
+from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.accounts.environment import read_environment
@@ -89,10 +89,7 @@ def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach:
     if isinstance(login, str) or chosen.cli is None or chosen.cli.host_login is None:
         reason = login if isinstance(login, str) else "its CLI is not known"
         if start.box.level is Level.SEALED:
-            raise IsolationUnavailable(
-                f"the login of {runtime.account or runtime.id} cannot be kept out of a sealed box: {reason}; choose "
-                "another account with --model, or --isolation guarded"
-            )
+            raise IsolationUnavailable(explain_refusal(runtime.account or runtime.id, reason))
         return CliStart(start, environment, reason=reason)
     name = chosen.cli.name
     home = root / CLI_HOMES / (runtime.account or runtime.id).replace("/", "_")
@@ -114,9 +111,17 @@ def describe_login(level: str, chosen: CliAccount, clock: Clock) -> str:
     """
     if level not in (Level.GUARDED, Level.SEALED):
         return _unkept(level)
-    environment = _environment(chosen, {"PATH": os.environ.get("PATH", "")}, asks_keyring=False)
+    environment = _environment(chosen, {"PATH": inherited_environment().get("PATH", "")}, asks_keyring=False)
     login = _find_login(chosen, environment, clock)
     return login if isinstance(login, str) else ""
+
+
+def explain_refusal(account: str, reason: str) -> str:
+    """Say why an account cannot serve a sealed agent, and what to do. reason: why its login cannot be kept."""
+    return (
+        f"the login of {account} cannot be kept out of a sealed box: {reason}; choose another account with --model, or "
+        "--isolation guarded"
+    )
 
 
 @contextlib.contextmanager
@@ -163,14 +168,8 @@ def _make_route(order: LoginOrder, token: str, clock: Clock) -> ApiRoute | None:
     def read() -> ApiLogin | str:
         return host_login.read(_read_files(host_login, order.sources), clock.now())
 
-    def find() -> Api | str:
-        login = read()
-        if isinstance(login, str):
-            return login
-        return Api(login.upstream, login.headers)
-
     login = read()
-    return ApiRoute(token, () if isinstance(login, str) else login.paths, find)
+    return ApiRoute(token, () if isinstance(login, str) else login.paths, read)
 
 
 def _find_login(chosen: CliAccount, environment: Mapping[str, str], clock: Clock) -> ApiLogin | str:

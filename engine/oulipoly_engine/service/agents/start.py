@@ -135,9 +135,15 @@ def runtime_start(root: Path, agent: Agent, *, is_adopted: bool = False, grace_s
     """
     if agent.isolation == CONTAINER:
         name = f"otters-{agent.agent_id}"
-        order = container_order(root, agent, job_id=name)
-        order = replace(order, name=name, job_id="", address=agent.plan.address, is_adopted=is_adopted)
-        return replace(start_in_container(root, agent, replace(order, grace_s=grace_s)), program=RUNTIME_PROGRAM)
+        order = replace(
+            container_order(root, agent),
+            name=name,
+            address=agent.plan.address,
+            is_adopted=is_adopted,
+            grace_s=grace_s,
+            outcome=str(outcome_file(root, name)),
+        )
+        return replace(start_in_container(root, agent, order), program=RUNTIME_PROGRAM)
     paths = _list_programs(str(root / RUNTIME_BINARY))
     reads = (*list_program_folders(paths), *_find_environment(paths))
     return _start(root, agent, bin_dirs(root), reads, ())
