@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from oulipoly_engine.core.agents import names
-from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent, AgentPlan, Overrides
+from oulipoly_engine.core.agents.agents import Agent, AgentPlan, Overrides
 from oulipoly_engine.core.agents.capabilities import Note
 from oulipoly_engine.core.agents.containers import BASE_IMAGE, CONTAINER, ContainerPlan
 from oulipoly_engine.core.agents.environment import RUNTIME_BINARY
@@ -202,7 +202,7 @@ class Agents(AgentInspection):
                 agent = self._find_containers(store, agent)
             agent = agents.move(store, agent.agent_id, "image_ready", self._home.now(), owner=own_mark())
             agent = self._prepare(store, agent)
-            if agent.plan.runtime == OWN_RUNTIME:
+            if not agent.has_own_runtime:
                 agent = agents.move(store, agent.agent_id, "answer", self._home.now())
             else:
                 agent = self._supervise(store, agent)
@@ -233,7 +233,7 @@ class Agents(AgentInspection):
 
     def _prepare(self, store: Store, agent: Agent) -> Agent:
         """Find who serves an agent and write its tree."""
-        if agent.plan.runtime != OWN_RUNTIME:
+        if agent.has_own_runtime:
             return self._prepare_runtime(store, agent)
         root = self.root(agent)
         runtimes = self._find_runtimes(agent)
@@ -289,13 +289,13 @@ class Agents(AgentInspection):
         while agent.status == "starting" and not has_ended_mark(agent.owner or own_mark()):
             time.sleep(_LOOK_S)
             agent = agents.read(store, agent.agent_id) or agent
-        if agent.status not in ("ready", "working"):
+        if not agent.is_ready:
             raise _RuntimeFailed(agent.problem or f"it is {agent.status}")
         return agent
 
     def _end_supervisor(self, agent: Agent) -> None:
         """Have the process end that owns an agent's runtime, and the runtime with it. Raises RequestRefused."""
-        if agent.plan.runtime == OWN_RUNTIME or not agent.owner or has_ended_mark(agent.owner):
+        if not agent.has_own_runtime or not agent.owner or has_ended_mark(agent.owner):
             return
         pid = int(agent.owner.split()[0])
         if agent.owner == own_mark():

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent, Change, Job
+from oulipoly_engine.core.agents.agents import Agent, Change, Job
 from oulipoly_engine.core.agents.containers import CONTAINER
 from oulipoly_engine.core.agents.texts import AgentView
 from oulipoly_engine.core.boxes.box import Level, Network, list_unheld
@@ -73,14 +73,14 @@ class AgentInspection(AgentList):
             return UNHELD_WITHOUT_BOX, None
         unheld = list_unheld(start.box, is_root=os.getuid() == 0)
         unheld = (*unheld, *list_logins_in_reach(agent.isolation, self.logins(agent)))
-        if agent.status not in ("ready", "working") or self._home.read_only:
+        if not agent.is_ready or self._home.read_only:
             return unheld, None
         from oulipoly_engine.service.agents.logins import serve_box, start_cli
         from oulipoly_engine.service.isolation import measure_box
 
         folder = self._home.paths.running_agents
         try:
-            if agent.plan.runtime != OWN_RUNTIME:
+            if agent.has_own_runtime:
                 start = runtime_start(root, agent)
                 assert start.box is not None  # noqa: S101 - the level is the agent's, as above
                 report = measure_box(start.box, start.environment, self._home.paths.home, folder)
@@ -99,7 +99,7 @@ class AgentInspection(AgentList):
 
     def _measure_container(self, agent: Agent) -> tuple[tuple[str, ...], IsolationReport | None]:
         unheld = (*UNHELD_IN_CONTAINERS, *list_logins_in_reach(CONTAINER, self.logins(agent)))
-        if agent.status not in ("ready", "working") or self._home.read_only:
+        if not agent.is_ready or self._home.read_only:
             return unheld, None
         try:
             runtime = None if agent.has_own_runtime else self._find_runtimes(agent)[0]

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent
+from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.containers import CONTAINER
 from oulipoly_engine.core.agents.states import RUNNING, Event, Reason
 from oulipoly_engine.core.boxes.box import Level
@@ -97,7 +97,7 @@ class AgentList(Part):
 
     def _read_logins(self, listed: Sequence[Agent]) -> Mapping[str, Mapping[str, str]]:
         """Return the logins of each agent that runs on accounts, by its id."""
-        served = [agent for agent in listed if agent.plan.runtime == OWN_RUNTIME and agent.status in _SERVED]
+        served = [agent for agent in listed if not agent.has_own_runtime and agent.status in _SERVED]
         if not served:
             return {}
         serving = self._serving()
@@ -204,14 +204,14 @@ class AgentList(Part):
         if agent.status == "removing":
             with suppress(RunnerError):  # it stays so, and the next one tries again
                 self._finish_removal(store, agent)
-        elif agent.status in ("ready", "working") and agent.isolation == CONTAINER and agent.has_own_runtime:
+        elif agent.is_ready and agent.isolation == CONTAINER and agent.has_own_runtime:
             if agents.take_over(store, agent.agent_id, agent.owner, own_mark()):  # its container may run on
                 from oulipoly_engine.service.agents.supervisor import start_supervisor
 
                 self._write_log(agent, "the process that held its container was killed: another one takes it up")
                 with suppress(SpawnFailed):  # then we are gone soon, and the next command tries again
                     start_supervisor(self._supervisor_order(agent))
-        elif agent.status in ("ready", "working"):
+        elif agent.is_ready:
             why = "the process that owned its runtime was killed"
             self._write_log(agent, f"failed: {why}")
             with suppress(AgentStateInvalid):

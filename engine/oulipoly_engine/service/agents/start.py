@@ -1,4 +1,4 @@
-"""What a process of an agent is started with: its environment and its box."""
+"""What a process of an agent is started with: its environment, and its box or its container."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def find_skipped(root: Path, agent: Agent) -> tuple[str, ...]:
 
 def require_ready(agent: Agent) -> None:
     """Refuse what only a running agent does. Raises AgentStateInvalid, which says how it is started."""
-    if agent.status not in ("ready", "working"):
+    if not agent.is_ready:
         raise AgentStateInvalid(
             f"the agent {agent.name} is {agent.status}: `agents agent start {agent.name}` starts it again"
         )
