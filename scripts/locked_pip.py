@@ -42,7 +42,9 @@ def look_only_at(hashes: set[str]) -> None:
 
     def read_locked_link(file: dict[str, Any], page_url: str) -> object:
         known = file.get("hashes", {}).get("sha256")
-        return read_link(file, page_url) if known is None or known in hashes else None
+        if known is not None and known not in hashes:
+            return None
+        return read_link(file, page_url)
 
     Link.from_json = staticmethod(read_locked_link)
 

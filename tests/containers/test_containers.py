@@ -51,7 +51,8 @@ def docker():
         tar.add("/bin/busybox", "bin/busybox")
         for name in PROGRAMS:
             link = tarfile.TarInfo(f"bin/{name}")
-            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+            link.type = tarfile.SYMTYPE
+            link.linkname = "busybox"
             tar.addfile(link)
     client.import_image_from_data(data.getvalue(), repository=IMAGE.rpartition(":")[0], tag="latest")
     yield client
@@ -82,8 +83,8 @@ class World:
         tools = (PlannedTool("tool", program=str(tool)),)
         container = ContainerPlan(find_host(), plan.pop("image", IMAGE), plan.pop("limits", AgentLimits()))
         status = plan.pop("status", "ready")
-        made = AgentPlan(tools=tools, container=container, **plan)
-        self.agent = Agent("1", "meteo", "x", level, status, NOW, NOW, plan=made)
+        agent_plan = AgentPlan(tools=tools, container=container, **plan)
+        self.agent = Agent("1", "meteo", "x", level, status, NOW, NOW, plan=agent_plan)
         agents.insert(self.store, self.agent)
         write_tree(self.root, self.agent, ())
 
@@ -183,15 +184,15 @@ def cancel(folder):
 
 
 def test_read_only_mount_holds_where_the_level_says_so(world, level, tmp_path):
-    given = tmp_path / "given"
-    given.mkdir()
-    (given / "text").write_text("given")
+    folder = tmp_path / "given"
+    folder.mkdir()
+    (folder / "text").write_text("given")
     world.declare(
         level,
         'place=${1}; cat "$place/text"; touch "$place/made" 2>/dev/null || echo " held"',
-        mounts=(Mount(str(given), "/data", "", True),),
+        mounts=(Mount(str(folder), "/data", "", True),),
     )
-    place = "/data" if level == "container" else str(given)
+    place = "/data" if level == "container" else str(folder)
 
     assert world.run(place).stdout == (b"given" if level == "none" else b"given held\n")
 

@@ -47,8 +47,8 @@ def agent(world, cli, level):
 def test_login_is_not_in_the_box_and_the_account_is_asked(world, api, plan, cli, level, agent):
     home = world.home / f".{cli}-one"
     host, port = api.url.rpartition("//")[2].split(":")
-    look = f"bash -c '{LOOK % (home, home, host, port)}'"
-    api.plans[f"{cli}-one"] = plan(tool_command=look)
+    command = f"bash -c '{LOOK % (home, home, host, port)}'"
+    api.plans[f"{cli}-one"] = plan(tool_command=command)
 
     asked = world.run("agent", "prompt", "calm", "look around")
     listed = json.loads(world.run("agent", "ps", "--json").stdout)["agents"][0]

@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from oulipoly_engine.process.boxes.api_route import Api, ApiRoute
+from oulipoly_engine.core.accounts.clis.host_login import ApiLogin
+from oulipoly_engine.process.boxes.api_route import ApiRoute
 from oulipoly_engine.process.boxes.proxy import AllowListProxy
 
 TOKEN = "only-here"
@@ -60,7 +61,7 @@ def server():
 @pytest.fixture
 def proxy(server):
     url = f"http://127.0.0.1:{server.listener.getsockname()[1]}/base"
-    api = Api(url, {"authorization": "Bearer real"})
+    api = ApiLogin(url, {"authorization": "Bearer real"}, (), {})
     with AllowListProxy(None, (), route=ApiRoute(TOKEN, ("/v1/messages",), lambda: api)) as running:
         yield running
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from oulipoly_engine.core.agents.agents import Agent, Job
 from oulipoly_engine.core.agents.texts import AgentView
-from oulipoly_engine.facade.agents.agents import AgentDetails
 from oulipoly_engine.facade.agents.documents import agent_json, details_json, standing_json
+from oulipoly_engine.facade.agents.inspection import AgentDetails
 from oulipoly_engine.facade.agents.standings import AgentStanding, list_logins_in_reach
 from oulipoly_engine.records import replace
 from oulipoly_engine.web.base import agent_bodies

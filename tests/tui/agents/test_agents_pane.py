@@ -6,7 +6,7 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent, AgentPlan, PlannedTool
-from oulipoly_engine.facade.agents.agents import AgentStanding
+from oulipoly_engine.facade.agents.standings import AgentStanding
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.store.agents import agents
 from oulipoly_engine.store.base.db import open_store

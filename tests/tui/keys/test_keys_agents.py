@@ -14,7 +14,7 @@ keys = pytest.mark.keys
 
 @pytest.fixture
 def world(app_world, tmp_path):
-    """An agent that is ready, has a tool and a session, one that has failed, and two images that differ."""
+    """An agent that is ready, has a tool and a session, user that has failed, and two images that differ."""
     now = SystemClock().now()
     plan = AgentPlan(model="opus", tools=(PlannedTool("greet"),), source_text="x")
     store = open_store(from_environment().state_db)
@@ -48,73 +48,73 @@ def world(app_world, tmp_path):
 @keys("agents.tag", "T")
 @keys("agents.delete", "X")
 async def test_keys_of_agents_and_images_do_what_they_say(world, hand):
-    async with hand(panes=("pools", "live", "agents"), size=(100, 30)) as one:
-        await one.press("7")
-        await one.sees("calm", "failed: pull")
-        await one.walk(ask_first, read, start_and_stop, look_at_images, chat)
+    async with hand(panes=("pools", "live", "agents"), size=(100, 30)) as user:
+        await user.press("7")
+        await user.sees("calm", "failed: pull")
+        await user.walk(ask_first, read, start_and_stop, look_at_images, chat)
 
 
-async def ask_first(one):
-    await one.choose("agents", "calm")
+async def ask_first(user):
+    await user.choose("agents", "calm")
     for key, title in (("r", "Run an agent"), ("p", "Ask calm"), ("e", "Run greet"), ("b", "Run greet")):
-        await one.press(key)
-        await one.at("Question")
-        assert title == one.title
-        await one.back()
+        await user.press(key)
+        await user.at("Question")
+        assert title == user.title
+        await user.back()
 
 
-async def read(one):
-    await one.press("J")
-    await one.told("calm has no jobs")
+async def read(user):
+    await user.press("J")
+    await user.told("calm has no jobs")
     for key, words in (("l", "Nothing was logged."), ("i", "aaaa1111"), ("enter", "aaaa1111")):
-        await one.press(key)
-        await one.at("Reading")
-        await one.sees(words)
-        await one.back()
+        await user.press(key)
+        await user.at("Reading")
+        await user.sees(words)
+        await user.back()
 
 
-async def start_and_stop(one):
-    await one.choose("agents", "lost")
-    await one.press("s")
-    await one.told("could not be started")
-    await one.press("d")
-    await one.at("Confirm")
-    await one.press("y")
-    await one.misses("failed: pull")
+async def start_and_stop(user):
+    await user.choose("agents", "lost")
+    await user.press("s")
+    await user.told("could not be started")
+    await user.press("d")
+    await user.at("Confirm")
+    await user.press("y")
+    await user.misses("failed: pull")
 
 
-async def look_at_images(one):
-    await one.press("v")
-    await one.sees("meteo:v1")
-    await one.choose("agents", "meteo:v1")
-    await one.press("I")
-    await one.at("Reading")
-    await one.sees("env V")
-    await one.back()
-    await one.press("D")
-    await one.at("Choice")
-    one.app.screen.query_one("VirtualList").go_to("meteo:v2")
-    await one.press("enter")
-    await one.at("Reading")
-    await one.sees("v1 -> v2")
-    await one.back()
-    await one.press("T")
-    await one.at("Question")
-    await one.type("meteo:old")
-    await one.press("enter")
-    await one.sees("meteo:old")
-    await one.press("X")
-    await one.at("Confirm")
-    await one.press("y")
-    await one.misses("meteo:old")
-    await one.press("v")
-    await one.sees("ready")
+async def look_at_images(user):
+    await user.press("v")
+    await user.sees("meteo:v1")
+    await user.choose("agents", "meteo:v1")
+    await user.press("I")
+    await user.at("Reading")
+    await user.sees("env V")
+    await user.back()
+    await user.press("D")
+    await user.at("Choice")
+    user.app.screen.query_one("VirtualList").go_to("meteo:v2")
+    await user.press("enter")
+    await user.at("Reading")
+    await user.sees("v1 -> v2")
+    await user.back()
+    await user.press("T")
+    await user.at("Question")
+    await user.type("meteo:old")
+    await user.press("enter")
+    await user.sees("meteo:old")
+    await user.press("X")
+    await user.at("Confirm")
+    await user.press("y")
+    await user.misses("meteo:old")
+    await user.press("v")
+    await user.sees("ready")
 
 
-async def chat(one):
-    await one.choose("agents", "calm")
-    await one.press("c")
-    await one.until(lambda: one.pane == "live")
-    await one.turn_to("agents")
-    await one.press("x")
-    await one.sees("stopped")
+async def chat(user):
+    await user.choose("agents", "calm")
+    await user.press("c")
+    await user.until(lambda: user.pane == "live")
+    await user.turn_to("agents")
+    await user.press("x")
+    await user.sees("stopped")

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oulipoly_engine.core.agents.agents import Agent, Job
-    from oulipoly_engine.facade.agents.agents import AgentDetails, AgentPreview
+    from oulipoly_engine.facade.agents.agents import AgentPreview
+    from oulipoly_engine.facade.agents.inspection import AgentDetails
     from oulipoly_engine.facade.agents.work import ToolResult
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_tui.base.app_interface import AppInterface

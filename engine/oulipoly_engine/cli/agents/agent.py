@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,30 +83,16 @@ def _add_run(parser: Parser) -> None:
     parser.add_argument("--isolation", choices=LEVELS, default="", help="default: the best in which its CLI works")
     parser.add_argument("--model", default="", metavar="NAME", help="another model: one of yours, or PROVIDER/NAME")
     parser.add_argument("--runtime", default="", metavar="PROGRAM", help="its own, or builtin:runner")
-    parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="set a CONFIG")
-    parser.add_argument("-e", "--env", action="append", default=[], metavar="KEY=VALUE", help="set a variable")
-    parser.add_argument(
-        "-v",
-        "--mount",
-        action="append",
-        default=[],
-        metavar="HOST:TARGET",
-        help="give it a folder or a file: [:ro|:rw]",
-    )
-    parser.add_argument("--tool", action="append", default=[], metavar="NAME=PROGRAM", help="the program of a BIN")
-    parser.add_argument("--capability", action="append", default=[], metavar="NAME", help="give it a tool of ours")
-    parser.add_argument(
-        "--address",
-        action="append",
-        default=[],
-        metavar="HOST[:PORT]",
-        help="sealed: what it reaches of the network besides its model",
-    )
+    add_repeated = partial(parser.add_argument, action="append", default=[])
+    add_repeated("--config", metavar="KEY=VALUE", help="set a CONFIG")
+    add_repeated("-e", "--env", metavar="KEY=VALUE", help="set a variable")
+    add_repeated("-v", "--mount", metavar="HOST:TARGET", help="give it a folder or a file: [:ro|:rw]")
+    add_repeated("--tool", metavar="NAME=PROGRAM", help="the program of a BIN")
+    add_repeated("--capability", metavar="NAME", help="give it a tool of ours")
+    add_repeated("--address", metavar="HOST[:PORT]", help="sealed: what it reaches of the network besides its model")
     parser.add_argument("--base-image", default=BASE_IMAGE, metavar="IMAGE", help="what its containers are made of")
-    parser.add_argument(
+    add_repeated(
         "--limit",
-        action="append",
-        default=[],
         metavar="NAME=VALUE",
         help="memory=512m, processes=64, processor=60s, files=1g, time=10m; of a container cpus=0.5",
     )

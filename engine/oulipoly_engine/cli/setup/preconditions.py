@@ -97,8 +97,7 @@ def require_configuration(context: Context, command: Subcommand | None = None, a
         f"nothing is configured yet in {paths.config}: `{name} account add` adds a login of yours, `{name} demo` shows "
         "everything with made-up accounts"
     )
-    near = commands.nearest_to(arguments[0]) if command is None and arguments else None
-    if near:
+    if command is None and arguments and (near := commands.nearest_to(arguments[0])):
         message += f"; or did you mean the command `{near}`?"
     raise NotConfigured(message)
 

@@ -122,6 +122,11 @@ class Agent(Record):
         return self.plan.runtime != OWN_RUNTIME
 
     @property
+    def is_ready(self) -> bool:
+        """Return whether it can be asked: it is ready, or works already."""
+        return self.status in ("ready", "working")
+
+    @property
     def standing(self) -> Standing:
         """Return how it stands."""
         return Standing(self.status, self.reason)

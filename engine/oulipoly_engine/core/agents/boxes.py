@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from oulipoly_engine.core.agents.agents import OWN_RUNTIME
+from oulipoly_engine.core.agents.containers import WRITABLE
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.boxes.box import Access, Box, Level, Limits, Network, protect_worktree
 from oulipoly_engine.core.boxes.box import Mount as BoxMount
 
-WRITABLE = ("workspace", "tmp", "home", "var")  # of an agent's tree
 _NAMES = ("/etc/passwd", "/etc/group", "/etc/machine-id")  # programs ask who their user is
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib")
 _NODE_PACKAGE = re.compile(r".*?/node_modules/(?:@[^/]+/)?[^/]+(?=/)")  # of Node: the outermost that a path lies in

@@ -85,11 +85,11 @@ def check_key(key: str) -> str:
 
 def check_notes(notes: Iterable[Note]) -> None:
     """Refuse what is too much for one agent. Raises UsageInvalid, which says what to do."""
-    kept = tuple(notes)
-    pinned = sum(len(note.text) for note in kept if note.is_pinned)
-    if len(kept) > MOST_NOTES:
+    all_notes = tuple(notes)
+    pinned = sum(len(note.text) for note in all_notes if note.is_pinned)
+    if len(all_notes) > MOST_NOTES:
         raise UsageInvalid(f"an agent has {MOST_NOTES} notes at most: delete some first")
-    if any(len(note.text) > LONGEST_NOTE for note in kept):
+    if any(len(note.text) > LONGEST_NOTE for note in all_notes):
         raise UsageInvalid(f"a note has {LONGEST_NOTE:,} characters at most: keep a longer text in a file")
     if pinned > LONGEST_PINNED:
         raise UsageInvalid(f"pinned notes have {LONGEST_PINNED:,} characters at most in all: unpin some first")

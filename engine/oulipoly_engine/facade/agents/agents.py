@@ -14,19 +14,16 @@ import uuid
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from oulipoly_engine.core.agents import names
-from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent, AgentPlan, Change, Job, Overrides
+from oulipoly_engine.core.agents.agents import Agent, AgentPlan, Overrides
 from oulipoly_engine.core.agents.capabilities import Note
 from oulipoly_engine.core.agents.containers import BASE_IMAGE, CONTAINER, ContainerPlan
 from oulipoly_engine.core.agents.environment import RUNTIME_BINARY
 from oulipoly_engine.core.agents.limits import check_limits
 from oulipoly_engine.core.agents.plan import make_plan
-from oulipoly_engine.core.agents.texts import AgentView
 from oulipoly_engine.core.boxes.allow_list import parse_allowed
-from oulipoly_engine.core.boxes.box import Level, Network, list_unheld
-from oulipoly_engine.core.boxes.report import IsolationReport
+from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.images.info import wanted_mounts, wanted_network
 from oulipoly_engine.core.live.launch.cli_options import check_system_prompt
 from oulipoly_engine.core.live.runtimes import Runtime
@@ -41,6 +38,7 @@ from oulipoly_engine.errors import (
     UsageInvalid,
 )
 from oulipoly_engine.executors.docker_api import connect, ensure_image, find_host, remove_left
+from oulipoly_engine.facade.agents.inspection import AgentInspection
 from oulipoly_engine.facade.agents.sources import (
     find_path,
     place_files,
@@ -49,26 +47,20 @@ from oulipoly_engine.facade.agents.sources import (
     preview_source,
     read_source,
 )
-from oulipoly_engine.facade.agents.standings import UNHELD_WITHOUT_BOX, AgentList, AgentStanding, list_logins_in_reach
 from oulipoly_engine.facade.base.own_process import require_person
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.liveness import has_ended_mark, own_mark
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.agents.containers import UNHELD_IN_CONTAINERS, measure_container
 from oulipoly_engine.service.agents.start import (
     check_isolation,
-    cli_bin_dirs,
     cli_start,
-    container_bin_dirs,
     find_cli,
     find_skipped,
-    runtime_start,
-    tool_start,
     try_cli,
 )
 from oulipoly_engine.service.agents.tokens import ensure_agent_token
-from oulipoly_engine.service.agents.tree import agent_prompt, view_agent, write_tree
-from oulipoly_engine.store.agents import agents, jobs, together
+from oulipoly_engine.service.agents.tree import agent_prompt, write_tree
+from oulipoly_engine.store.agents import agents, together
 from oulipoly_engine.store.base.db import Store
 
 # ruff: noqa: PLC0415 - supervisors, logins and boxes take 40 ms each: who starts one kind of agent needs no other
@@ -92,19 +84,6 @@ class AgentWish(Record):
     overrides: Overrides = Overrides()
 
 
-class AgentDetails(Record):
-    """All that is known of an agent."""
-
-    standing: AgentStanding
-    history: tuple[Change, ...]
-    sessions: tuple[str, ...]
-    view: AgentView
-    unheld: tuple[str, ...]  # what its isolation does not hold, a sentence each
-    skipped: tuple[str, ...]  # variables that were not its image's or the user's to set
-    jobs: tuple[Job, ...]  # the last ones
-    report: IsolationReport | None = None  # measured from inside; None: nothing holds it, or it does not run
-
-
 class AgentPreview(Record):
     """What an agent would get, before it is run."""
 
@@ -115,68 +94,8 @@ class AgentPreview(Record):
     refusals: Mapping[str, str]  # by level: why this machine cannot give it; empty: it can
 
 
-class Agents(AgentList):
+class Agents(AgentInspection):
     """The running agents of one user."""
-
-    def inspect(self, identity: str) -> AgentDetails:
-        """Return all that is known of an agent. Raises AgentNotFound."""
-        agent_id = self.find(identity).agent_id
-        standing = next(each for each in self.list() if each.agent.agent_id == agent_id)
-        agent = standing.agent
-        standing = replace(standing, logins=self.logins(agent))
-        root = self.root(agent)
-        with self._home.lend_store_to_read() as store:
-            history = agents.read_history(store, agent_id)
-            sessions = agents.list_sessions(store, agent_id)
-            recent = jobs.list_jobs(store, agent_id, limit=20)
-        view = view_agent(root, agent, self._bin_dirs(agent))
-        unheld, report = self._measure(agent) if agent.isolation else ((), None)
-        skipped = find_skipped(root, agent)
-        return AgentDetails(standing, history, sessions, view, unheld, skipped, recent, report)
-
-    def _measure(self, agent: Agent) -> tuple[tuple[str, ...], IsolationReport | None]:
-        """Return what an agent's isolation does not hold, and what was measured from inside; None: nothing was."""
-        root = self.root(agent)
-        if agent.isolation == CONTAINER:
-            return self._measure_container(agent)
-        start = tool_start(root, agent)
-        if start.box is None or agent.isolation == Level.NONE:
-            return UNHELD_WITHOUT_BOX, None
-        unheld = list_unheld(start.box, is_root=os.getuid() == 0)
-        unheld = (*unheld, *list_logins_in_reach(agent.isolation, self.logins(agent)))
-        if agent.status not in ("ready", "working") or self._home.read_only:
-            return unheld, None
-        from oulipoly_engine.service.agents.logins import serve_box, start_cli
-        from oulipoly_engine.service.isolation import measure_box
-
-        folder = self._home.paths.running_agents
-        try:
-            if agent.plan.runtime != OWN_RUNTIME:
-                start = runtime_start(root, agent)
-                assert start.box is not None  # noqa: S101 - the level is the agent's, as above
-                report = measure_box(start.box, start.environment, self._home.paths.home, folder)
-                return (*unheld, *_NETWORK_IS_SEEN), report
-            serving = self._serving()
-            chosen = serving.choose_account(serving.find_runtimes(agent)[0])
-            cli = start_cli(root, agent, chosen, self._home.clock)
-            assert cli.start.box is not None  # noqa: S101 - the level is the agent's, as above
-            with TemporaryDirectory(prefix="agents-") as place:
-                path = Path(place, "proxy")
-                with serve_box(cli.start.box, path, cli.login, self._home.clock) as (box, _, _):
-                    report = measure_box(box, cli.environment, self._home.paths.home, folder)
-        except RunnerError as error:
-            return (*unheld, f"it could not be measured: {error.message}"), None
-        return unheld if box.network is Network.PROXY else (*unheld, *_NETWORK_IS_SEEN), report
-
-    def _measure_container(self, agent: Agent) -> tuple[tuple[str, ...], IsolationReport | None]:
-        unheld = (*UNHELD_IN_CONTAINERS, *list_logins_in_reach(CONTAINER, self.logins(agent)))
-        if agent.status not in ("ready", "working") or self._home.read_only:
-            return unheld, None
-        try:
-            runtime = None if agent.has_own_runtime else self._find_runtimes(agent)[0]
-            return unheld, measure_container(self.root(agent), agent, runtime, self._home.paths.home)
-        except RunnerError as error:
-            return (*unheld, f"it could not be measured: {error.message}"), None
 
     def read_log(self, identity: str, lines: int = _LOG_LINES) -> tuple[str, ...]:
         """Return the last lines of an agent's log."""
@@ -283,7 +202,7 @@ class Agents(AgentList):
                 agent = self._find_containers(store, agent)
             agent = agents.move(store, agent.agent_id, "image_ready", self._home.now(), owner=own_mark())
             agent = self._prepare(store, agent)
-            if agent.plan.runtime == OWN_RUNTIME:
+            if not agent.has_own_runtime:
                 agent = agents.move(store, agent.agent_id, "answer", self._home.now())
             else:
                 agent = self._supervise(store, agent)
@@ -314,7 +233,7 @@ class Agents(AgentList):
 
     def _prepare(self, store: Store, agent: Agent) -> Agent:
         """Find who serves an agent and write its tree."""
-        if agent.plan.runtime != OWN_RUNTIME:
+        if agent.has_own_runtime:
             return self._prepare_runtime(store, agent)
         root = self.root(agent)
         runtimes = self._find_runtimes(agent)
@@ -338,10 +257,9 @@ class Agents(AgentList):
         reasons = self._serving().logins(agent) if agent.isolation == Level.SEALED else {}
         if reasons and all(reasons.values()):
             name, reason = next(iter(reasons.items()))
-            raise AccountUnusable(
-                f"the login of {name} cannot be kept out of a sealed box: {reason}; choose another account with "
-                "--model, or --isolation guarded"
-            )
+            from oulipoly_engine.service.agents.logins import explain_refusal
+
+            raise AccountUnusable(explain_refusal(name, reason))
 
     def _prepare_runtime(self, store: Store, agent: Agent) -> Agent:
         """Write the tree of an agent that has a runtime of its own."""
@@ -371,13 +289,13 @@ class Agents(AgentList):
         while agent.status == "starting" and not has_ended_mark(agent.owner or own_mark()):
             time.sleep(_LOOK_S)
             agent = agents.read(store, agent.agent_id) or agent
-        if agent.status not in ("ready", "working"):
+        if not agent.is_ready:
             raise _RuntimeFailed(agent.problem or f"it is {agent.status}")
         return agent
 
     def _end_supervisor(self, agent: Agent) -> None:
         """Have the process end that owns an agent's runtime, and the runtime with it. Raises RequestRefused."""
-        if agent.plan.runtime == OWN_RUNTIME or not agent.owner or has_ended_mark(agent.owner):
+        if not agent.has_own_runtime or not agent.owner or has_ended_mark(agent.owner):
             return
         pid = int(agent.owner.split()[0])
         if agent.owner == own_mark():
@@ -389,10 +307,6 @@ class Agents(AgentList):
             if time.monotonic() > deadline:
                 raise RequestRefused(f"the process {pid} that owns the runtime of {agent.name} does not end: try again")
             time.sleep(_LOOK_S)
-
-    def _find_runtimes(self, agent: Agent) -> tuple[Runtime, ...]:
-        """Return the runtimes that can serve an agent. Raises AccountUnusable, which says why none can."""
-        return self._serving().find_runtimes(agent)
 
     def _choose_isolation(self, agent: Agent, root: Path, runtime: Runtime) -> str:
         """Return the best level of this machine in which an agent's CLI says its version."""
@@ -437,11 +351,6 @@ class Agents(AgentList):
         with self._home.lend_store_to_read() as store:
             return tuple(note for note in together.list_notes(store, agent.agent_id) if note.is_pinned)
 
-    def _bin_dirs(self, agent: Agent) -> tuple[str, ...]:
-        if agent.isolation == CONTAINER:
-            return container_bin_dirs(agent)
-        return cli_bin_dirs(self.root(agent), "")
-
     def _choose_name(self) -> str:
         with self._home.lend_store_to_read() as store:
             taken = {agent.name for agent in agents.list_agents(store)}
@@ -458,6 +367,3 @@ def _find_refusal(level: str) -> str:
     except IsolationUnavailable as error:
         return error.message
     return ""
-
-
-_NETWORK_IS_SEEN = ("its program, and what that runs, reach the network as this machine does",)

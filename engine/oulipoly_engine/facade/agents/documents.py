@@ -10,7 +10,7 @@ from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.boxes.report import ATTEMPTS
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.agents.agents import AgentDetails
+    from oulipoly_engine.facade.agents.inspection import AgentDetails
     from oulipoly_engine.facade.agents.standings import AgentStanding
 
 

@@ -105,11 +105,11 @@ class AgentSessions(AgentWork):
 def _find_last_message(tree: SessionTree) -> str:
     """Return the id of the user's last message up to the leaf, or of one that hangs at it; empty: there is none."""
     entries = {entry.entry_id: entry for entry in tree.entries if not entry.is_sidechain}
-    asked = [entry for entry in entries.values() if entry.role == _USER and entry.kind == MESSAGE]
-    behind_leaf = [entry for entry in asked if (entry.parent_id or "") == (tree.leaf or "")]
+    messages = [entry for entry in entries.values() if entry.role == _USER and entry.kind == MESSAGE]
+    behind_leaf = [entry for entry in messages if (entry.parent_id or "") == (tree.leaf or "")]
     if behind_leaf:
         return max(behind_leaf, key=lambda entry: entry.at).entry_id
-    ids = {entry.entry_id for entry in asked}
+    ids = {entry.entry_id for entry in messages}
     place = tree.leaf or ""
     while place and place not in ids:
         place = tree.parents.get(place, "")

@@ -11,9 +11,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.agents.agents import OWN_RUNTIME, Agent
+from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.containers import CONTAINER
-from oulipoly_engine.core.agents.states import RUNNING, Reason
+from oulipoly_engine.core.agents.states import RUNNING, Event, Reason
 from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.images.refusals import AgentfileInvalid, ImageNotFound, ImageRefused, SignatureRefused
 from oulipoly_engine.errors import (
@@ -97,7 +97,7 @@ class AgentList(Part):
 
     def _read_logins(self, listed: Sequence[Agent]) -> Mapping[str, Mapping[str, str]]:
         """Return the logins of each agent that runs on accounts, by its id."""
-        served = [agent for agent in listed if agent.plan.runtime == OWN_RUNTIME and agent.status in _SERVED]
+        served = [agent for agent in listed if not agent.has_own_runtime and agent.status in _SERVED]
         if not served:
             return {}
         serving = self._serving()
@@ -204,17 +204,17 @@ class AgentList(Part):
         if agent.status == "removing":
             with suppress(RunnerError):  # it stays so, and the next one tries again
                 self._finish_removal(store, agent)
-        elif agent.status in ("ready", "working") and agent.isolation == CONTAINER and agent.has_own_runtime:
+        elif agent.is_ready and agent.isolation == CONTAINER and agent.has_own_runtime:
             if agents.take_over(store, agent.agent_id, agent.owner, own_mark()):  # its container may run on
                 from oulipoly_engine.service.agents.supervisor import start_supervisor
 
                 self._write_log(agent, "the process that held its container was killed: another one takes it up")
                 with suppress(SpawnFailed):  # then we are gone soon, and the next command tries again
                     start_supervisor(self._supervisor_order(agent))
-        elif agent.status in ("ready", "working"):
-            self._write_log(agent, "failed: the process that owned its runtime was killed")
+        elif agent.is_ready:
+            why = "the process that owned its runtime was killed"
+            self._write_log(agent, f"failed: {why}")
             with suppress(AgentStateInvalid):
-                why = "the process that owned its runtime was killed"
                 agents.move(store, agent.agent_id, "crash", self._home.now(), detail=why)
         elif agent.status in RUNNING:
             self._fail(store, agent, AgentFailed("the process that brought it up was killed"))
@@ -237,11 +237,9 @@ class AgentList(Part):
         except (IsolationUnavailable, OSError) as error:  # they are looked for again at the next start
             self._write_log(agent, f"its containers were not looked for: {error}")
 
-    def _move_along(self, store: Store, agent: Agent, event: str) -> None:
+    def _move_along(self, store: Store, agent: Agent, event: Event) -> None:
         with suppress(AgentStateInvalid):  # another process was first
-            agents.move(
-                store, agent.agent_id, "work" if event == "work" else "rest", self._home.now(), owner=agent.owner
-            )
+            agents.move(store, agent.agent_id, event, self._home.now(), owner=agent.owner)
 
     def _count_in_flight(self, store: Store) -> Counter[str]:
         """Return how many turns and tools run, by the ids of their agents."""

@@ -13,25 +13,12 @@ from contextlib import suppress
 from typing import Any
 
 from oulipoly_engine.core.agents.agents import Agent
-from oulipoly_engine.core.agents.capabilities import (
-    CAPABILITIES,
-    MOST_WAITING,
-    PROMPT_S,
-    Capability,
-    check_key,
-)
+from oulipoly_engine.core.agents.capabilities import CAPABILITIES, MOST_WAITING, PROMPT_S, Capability, check_key
 from oulipoly_engine.core.agents.tokens import AgentToken, read_token
 from oulipoly_engine.core.extensions.settings import fill_settings
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.text.redact import redact, redact_strictly
-from oulipoly_engine.errors import (
-    AgentFailed,
-    LinkMissing,
-    PromptMissing,
-    RunnerError,
-    TokenInvalid,
-    UsageInvalid,
-)
+from oulipoly_engine.errors import AgentFailed, LinkMissing, PromptMissing, RunnerError, TokenInvalid, UsageInvalid
 from oulipoly_engine.facade.agents.work import AgentWork
 from oulipoly_engine.facade.base.own_process import parent_invocation
 from oulipoly_engine.facade.live.sessions import LiveSessions
@@ -56,14 +43,14 @@ class AgentTools(AgentWork):
         if name not in _list_given(agent, claims):
             raise UsageInvalid(f"the agent {agent.name} has not the capability {name[:80]}")
         try:
-            given = fill_settings(CAPABILITIES[name].parameters, arguments)
+            values = fill_settings(CAPABILITIES[name].parameters, arguments)
         except ValueError as error:
             raise UsageInvalid(str(error).replace("the setting", "the argument")) from error
         answer = self._list_targets(agent, claims) if name == "agent-list" else ""
         if name == "agent-prompt":
-            answer = self._prompt(agent, claims, given["agent"], given["text"])
+            answer = self._prompt(agent, claims, values["agent"], values["text"])
         if name.startswith("note-"):
-            answer = self._do_note(agent, name, given)
+            answer = self._do_note(agent, name, values)
         return redact_strictly(answer[:_LONGEST_ANSWER])
 
     def _read(self, token: str) -> tuple[Agent, AgentToken]:
@@ -76,25 +63,25 @@ class AgentTools(AgentWork):
         return agent, claims
 
     # Notes -----------------------------------------------------------------------------------------------------------
-    def _do_note(self, agent: Agent, name: str, given: Mapping[str, Any]) -> str:
+    def _do_note(self, agent: Agent, name: str, values: Mapping[str, Any]) -> str:
         agent_id = agent.agent_id
-        key = given.get("key", "")
+        key = values.get("key", "")
         with self._home.lend_store() as store:
             match name:
                 case "note-save":
-                    text = redact(given["text"])
+                    text = redact(values["text"])
                     together.save_note(store, agent_id, check_key(key), text, self._home.now())
-                    return "saved" if text == given["text"] else "saved, without what looks like a secret"
+                    return "saved" if text == values["text"] else "saved, without what looks like a secret"
                 case "note-get":
                     return together.read_note(store, agent_id, key).text
                 case "note-delete":
                     together.delete_note(store, agent_id, key)
                     return "deleted"
                 case "note-set-in-context":
-                    together.pin_note(store, agent_id, key, is_pinned=given["in_context"])
+                    together.pin_note(store, agent_id, key, is_pinned=values["in_context"])
                     return (
                         "part of your next sessions' context"
-                        if given["in_context"]
+                        if values["in_context"]
                         else "not part of your context any more"
                     )
                 case _:
@@ -105,9 +92,10 @@ class AgentTools(AgentWork):
     def _find_targets(self, agent: Agent, claims: AgentToken) -> tuple[Agent, ...]:
         """Return whom an agent may prompt now; by a person's token those alone that it was made for."""
         with self._home.lend_store_to_read() as store:
-            linked = together.list_targets(store, agent.agent_id)
-            given = linked if claims.issuer == "agent" else tuple(each for each in linked if each in claims.links)
-            return tuple(each for each in agents.list_agents(store) if each.agent_id in given)
+            target_ids = set(together.list_targets(store, agent.agent_id))
+            if claims.issuer != "agent":
+                target_ids &= set(claims.links)
+            return tuple(each for each in agents.list_agents(store) if each.agent_id in target_ids)
 
     def _list_targets(self, agent: Agent, claims: AgentToken) -> str:
         targets = self._find_targets(agent, claims)

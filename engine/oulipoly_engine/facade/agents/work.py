@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from oulipoly_engine.core.agents.agents import JOB_OPEN, OWN_RUNTIME, Agent, Job
+from oulipoly_engine.core.agents.agents import JOB_OPEN, Agent, Job
 from oulipoly_engine.core.agents.tools import check_tool
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.launch.cli_options import CliOptions, check_system_prompt, find_refusal
@@ -104,7 +104,7 @@ class AgentWork(Agents):
     def _require_running(self, identity: str) -> Agent:
         agent = self.find(identity)
         require_ready(agent)
-        if agent.plan.runtime != OWN_RUNTIME:
+        if agent.has_own_runtime:
             raise AgentStateInvalid(f"the agent {agent.name} runs {agent.plan.runtime}, which takes no prompts from us")
         return agent
 

@@ -10,10 +10,11 @@ import hmac
 import re
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from urllib.parse import urlsplit
 
+from oulipoly_engine.core.accounts.clis.host_login import ApiLogin
 from oulipoly_engine.records import Record
 
 _CHUNK = 64 << 10
@@ -26,19 +27,12 @@ _OF_HOP = ("host", "connection", "keep-alive", "proxy-connection", "proxy-author
 _DROPPED = frozenset((*_OF_LOGIN, *_OF_HOP))
 
 
-class Api(Record):
-    """Where an API is, and what logs in to it; secret."""
-
-    upstream: str  # its URL, without a slash at its end
-    headers: Mapping[str, str]
-
-
 class ApiRoute(Record):
     """What a proxy lets through to an API."""
 
     token: str  # that a request must hold; secret
     paths: tuple[str, ...]  # each with what is below
-    find_api: Callable[[], Api | str]  # asked for each request; a text: why there is none now
+    find_login: Callable[[], ApiLogin | str]  # asked for each request; a text: why there is none now
 
 
 class _Request(Record):
@@ -55,15 +49,15 @@ def answer_api(
     client: socket.socket,
     head: bytes,
     rest: bytes,
-    kept: Callable[[socket.socket], AbstractContextManager[None]],
+    track: Callable[[socket.socket], AbstractContextManager[None]],
 ) -> None:
-    """Answer one request to the API. head, rest: what has come already. kept: has a connection end with the proxy."""
+    """Answer one request to the API. head, rest: what has come already. track: has a connection end with the proxy."""
     request = _parse(head)
     if request is None:
         refuse(client, "400 Bad Request", "this is not a request that the API takes")
         return
-    given = (request.first("x-api-key"), request.first("authorization").removeprefix("Bearer "))
-    if not any(hmac.compare_digest(each.encode(), route.token.encode()) for each in given):
+    tokens = (request.first("x-api-key"), request.first("authorization").removeprefix("Bearer "))
+    if not any(hmac.compare_digest(each.encode(), route.token.encode()) for each in tokens):
         refuse(client, "401 Unauthorized", "this token is not one of this agent, or was revoked")
         return
     path = request.target.partition("?")[0]
@@ -71,18 +65,18 @@ def answer_api(
     if not is_known or not _PATH.fullmatch(path) or ".." in path or "//" in path:
         refuse(client, "403 Forbidden", f"{path[:80]} is not asked for by an agent: {', '.join(route.paths)} are")
         return
-    api = route.find_api()
-    if isinstance(api, str):
-        refuse(client, "401 Unauthorized", f"the account of this agent is not logged in: {api}")
+    login = route.find_login()
+    if isinstance(login, str):
+        refuse(client, "401 Unauthorized", f"the account of this agent is not logged in: {login}")
         return
     try:
-        server = _connect(api.upstream)
+        server = _connect(login.upstream)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         refuse(client, "502 Bad Gateway", f"the API cannot be reached: {reason}")
         return
-    with server, kept(server):
-        _exchange(client, server, request, rest, api)
+    with server, track(server):
+        _exchange(client, server, request, rest, login)
 
 
 def _parse(head: bytes) -> _Request | None:
@@ -121,13 +115,13 @@ def _connect(upstream: str) -> socket.socket:
         raise
 
 
-def _exchange(client: socket.socket, server: socket.socket, request: _Request, rest: bytes, api: Api) -> None:
+def _exchange(client: socket.socket, server: socket.socket, request: _Request, rest: bytes, login: ApiLogin) -> None:
     """Carry the request and then its answer: one after the other, as TLS in Python lets no two threads at it."""
     for end in (client, server):
         end.settimeout(_SILENCE_S)
-    url = urlsplit(api.upstream)
+    url = urlsplit(login.upstream)
     lines = [f"{request.method} {url.path}{request.target} HTTP/1.1", f"Host: {url.netloc.rpartition('@')[2]}"]
-    own = {**api.headers, "connection": "close"}
+    own = {**login.headers, "connection": "close"}
     lines += [f"{name}: {value}" for name, value in request.headers if name not in _DROPPED and name not in own]
     lines += [f"{name}: {value}" for name, value in own.items()]
     answered = False

@@ -13,12 +13,7 @@ from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.executors.docker_api import connect, find_gateway
 from oulipoly_engine.process.script import EXEC, ScriptResult, run_script
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.agents.start import (
-    cli_order,
-    container_order,
-    find_cli,
-    start_in_container,
-)
+from oulipoly_engine.service.agents.start import cli_order, container_order, find_cli, start_in_container
 from oulipoly_engine.service.isolation import list_probe_paths, measure_probe
 
 UNHELD_IN_CONTAINERS = (
@@ -51,5 +46,4 @@ def measure_container(root: Path, agent: Agent, runtime: Runtime | None, home: P
 
     mounts = tuple(Mount(bind.target, Access.READ if bind.is_read_only else Access.WRITE) for bind in order.binds)
     box = Box(Level.SEALED, mounts, Network.BRIDGE)  # which it should hold as much as
-    scratch = f"{start.environment['HOME']}"
-    return measure_probe(box, home, root.parent, run_probe, scratch=scratch, address=address)
+    return measure_probe(box, home, root.parent, run_probe, scratch=start.environment["HOME"], address=address)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import secrets
 import shutil
@@ -33,8 +32,9 @@ from oulipoly_engine.core.boxes.bubblewrap import PROXY_PORT, PROXY_VARIABLES
 from oulipoly_engine.core.live.runtimes import Runtime, proxy_environment
 from oulipoly_engine.errors import IsolationUnavailable, SystemRefused
 from oulipoly_engine.private_files import make_folder
-from oulipoly_engine.process.boxes.api_route import Api, ApiRoute
+from oulipoly_engine.process.boxes.api_route import ApiRoute
 from oulipoly_engine.process.boxes.proxy import AllowListProxy
+from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.accounts.environment import read_environment
@@ -89,20 +89,16 @@ def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach:
     if isinstance(login, str) or chosen.cli is None or chosen.cli.host_login is None:
         reason = login if isinstance(login, str) else "its CLI is not known"
         if start.box.level is Level.SEALED:
-            raise IsolationUnavailable(
-                f"the login of {runtime.account or runtime.id} cannot be kept out of a sealed box: {reason}; choose "
-                "another account with --model, or --isolation guarded"
-            )
+            raise IsolationUnavailable(explain_refusal(runtime.account or runtime.id, reason))
         return CliStart(start, environment, reason=reason)
     name = chosen.cli.name
-    kept = chosen.cli.host_login
     home = root / CLI_HOMES / (runtime.account or runtime.id).replace("/", "_")
     links = _link_kept(home, Path(runtime.home) if runtime.home else None, login, str(root / "workspace"))
     network = agent_network(agent.isolation, agent.plan.runtime)
     start = cli_start(root, agent, program, (str(home), *links), replace(reach, network=network))
     environment_of_account = _environment(chosen, {})
-    environment = {**hide_login(environment, login, kept.variables), **login.environment, login.variable: str(home)}
-    environment |= proxy_variables(start.box)
+    environment = hide_login(environment, login, chosen.cli.host_login.variables)
+    environment |= {**login.environment, login.variable: str(home), **proxy_variables(start.box)}
     sources = LoginSources(environment_of_account, _home_of(runtime))
     order = LoginOrder(name, sources, agent.plan.overrides.addresses)
     return CliStart(start, environment, login.words, order)
@@ -115,9 +111,17 @@ def describe_login(level: str, chosen: CliAccount, clock: Clock) -> str:
     """
     if level not in (Level.GUARDED, Level.SEALED):
         return _unkept(level)
-    environment = _environment(chosen, {"PATH": os.environ.get("PATH", "")}, asks_keyring=False)
+    environment = _environment(chosen, {"PATH": inherited_environment().get("PATH", "")}, asks_keyring=False)
     login = _find_login(chosen, environment, clock)
     return login if isinstance(login, str) else ""
+
+
+def explain_refusal(account: str, reason: str) -> str:
+    """Say why an account cannot serve a sealed agent, and what to do. reason: why its login cannot be kept."""
+    return (
+        f"the login of {account} cannot be kept out of a sealed box: {reason}; choose another account with --model, or "
+        "--isolation guarded"
+    )
 
 
 @contextlib.contextmanager
@@ -157,35 +161,29 @@ def fill_in(text: str, url: str, token: str) -> str:
 
 
 def _make_route(order: LoginOrder, token: str, clock: Clock) -> ApiRoute | None:
-    kept = CLIS[order.cli].host_login if order.cli else None
-    if kept is None:
+    host_login = CLIS[order.cli].host_login if order.cli else None
+    if host_login is None:
         return None
 
     def read() -> ApiLogin | str:
-        return kept.read(_read_files(kept, order.sources), clock.now())
-
-    def find() -> Api | str:
-        login = read()
-        if isinstance(login, str):
-            return login
-        return Api(login.upstream, login.headers)
+        return host_login.read(_read_files(host_login, order.sources), clock.now())
 
     login = read()
-    return ApiRoute(token, () if isinstance(login, str) else login.paths, find)
+    return ApiRoute(token, () if isinstance(login, str) else login.paths, read)
 
 
 def _find_login(chosen: CliAccount, environment: Mapping[str, str], clock: Clock) -> ApiLogin | str:
     runtime = chosen.runtime
     cli = chosen.cli
-    kept = None if cli is None else cli.host_login
-    if cli is None or kept is None:
+    if cli is None or cli.host_login is None:
         return "its CLI takes no address of a proxy from us"
     program = Path(shutil.which(runtime.program) or runtime.program).name
     if program != cli.name:
         return f"its program {program} is not {cli.name} itself, and may log in by itself"
     if runtime.proxy:
         return "it reaches its API through a proxy of yours"
-    return kept.read(_read_files(kept, LoginSources(environment, _home_of(runtime))), clock.now())
+    sources = LoginSources(environment, _home_of(runtime))
+    return cli.host_login.read(_read_files(cli.host_login, sources), clock.now())
 
 
 def _environment(chosen: CliAccount, inherited: Mapping[str, str], *, asks_keyring: bool = True) -> dict[str, str]:
@@ -204,9 +202,9 @@ def _environment(chosen: CliAccount, inherited: Mapping[str, str], *, asks_keyri
     return environment
 
 
-def _read_files(kept: HostLogin, sources: LoginSources) -> LoginSources:
+def _read_files(host_login: HostLogin, sources: LoginSources) -> LoginSources:
     texts = {}
-    for name in kept.files if sources.home else ():
+    for name in host_login.files if sources.home else ():
         with contextlib.suppress(OSError, UnicodeDecodeError):
             texts[name] = read_regular(Path(sources.home, name), _LONGEST_FILE).decode()
     return replace(sources, files=texts)
@@ -225,7 +223,7 @@ def _link_kept(home: Path, account_home: Path | None, login: ApiLogin, workspace
         make_folder(home)
         if account_home is None or not account_home.is_dir():
             return ()
-        names = [name.format(workspace=_SEPARATED.sub("-", workspace)) for name in login.kept]
+        names = [name.format(workspace=_SEPARATED.sub("-", workspace)) for name in login.session_folders]
         return tuple(_link_folder(home, account_home, name) for name in names)
     except OSError as error:
         raise SystemRefused(f"the home of the agent's CLI cannot be prepared: {error.strerror or error}") from error

@@ -1,4 +1,4 @@
-"""What a process of an agent is started with: its environment and its box."""
+"""What a process of an agent is started with: its environment, and its box or its container."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def find_skipped(root: Path, agent: Agent) -> tuple[str, ...]:
 
 def require_ready(agent: Agent) -> None:
     """Refuse what only a running agent does. Raises AgentStateInvalid, which says how it is started."""
-    if agent.status not in ("ready", "working"):
+    if not agent.is_ready:
         raise AgentStateInvalid(
             f"the agent {agent.name} is {agent.status}: `agents agent start {agent.name}` starts it again"
         )
@@ -104,9 +104,9 @@ def explain_failure(program: str, level: str, stderr: bytes) -> str:
     """Say why a CLI does not start in an isolation, and what to do. stderr: what was written where it was tried."""
     if level != CONTAINER:
         return f"{program} does not start in a box of the level {level}: -v gives it what it reads besides"
-    said = redact(stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
+    line = redact(stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
     return (
-        f"{program} does not start in a container{f' ({said})' if said else ''}: --base-image names an image with the "
+        f"{program} does not start in a container{f' ({line})' if line else ''}: --base-image names an image with the "
         "libraries and the interpreter that it needs"
     )
 
@@ -135,9 +135,15 @@ def runtime_start(root: Path, agent: Agent, *, is_adopted: bool = False, grace_s
     """
     if agent.isolation == CONTAINER:
         name = f"otters-{agent.agent_id}"
-        order = container_order(root, agent, job_id=name)
-        order = replace(order, name=name, job_id="", address=agent.plan.address, is_adopted=is_adopted)
-        return replace(start_in_container(root, agent, replace(order, grace_s=grace_s)), program=RUNTIME_PROGRAM)
+        order = replace(
+            container_order(root, agent),
+            name=name,
+            address=agent.plan.address,
+            is_adopted=is_adopted,
+            grace_s=grace_s,
+            outcome=str(outcome_file(root, name)),
+        )
+        return replace(start_in_container(root, agent, order), program=RUNTIME_PROGRAM)
     paths = _list_programs(str(root / RUNTIME_BINARY))
     reads = (*list_program_folders(paths), *_find_environment(paths))
     return _start(root, agent, bin_dirs(root), reads, ())

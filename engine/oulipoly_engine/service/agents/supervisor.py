@@ -165,7 +165,7 @@ class Supervisor:
 
     def _start(self, agent: Agent) -> Child:
         root = self._folder / agent.agent_id
-        is_adopted = agent.status in ("ready", "working")  # whose supervisor was killed: its container runs on
+        is_adopted = agent.is_ready  # whose supervisor was killed: its container runs on
         take_outcome(self._outcome)  # of one whose supervisor was killed
         start = runtime_start(root, agent, is_adopted=is_adopted, grace_s=self._pace.grace_s)
         words = (*start.before, *self._runtime_words(root, agent, start.program))
@@ -210,7 +210,7 @@ class Supervisor:
                 self._fail("readiness_timeout", f"its runtime did not answer at {address} in {self._pace.ready_s:g} s")
                 return
             look_s = min(2 * look_s, self._pace.longest_look_s)
-        if self._agent.status in ("ready", "working"):
+        if self._agent.is_ready:
             self._say("its container runs on")
         elif not self._move("answer", owner=own_mark()):
             self._stop(process)

@@ -154,8 +154,7 @@ class Tools:
 
 
 def _least(timeout_s: float | None, limit_s: int) -> float | None:
-    given = [seconds for seconds in (timeout_s, limit_s) if seconds]
-    return min(given, default=None)
+    return min((seconds for seconds in (timeout_s, limit_s) if seconds), default=None)
 
 
 def _explain_end(agent: Agent, result: ProcessResult, timeout_s: float | None) -> str:

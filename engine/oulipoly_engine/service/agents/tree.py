@@ -35,11 +35,6 @@ _BINS = "usr/bin"
 _PROGRAM_MODE = 0o755
 
 
-def agent_root(folder: Path, agent: Agent) -> Path:
-    """Return the root of an agent's tree. folder: of all agents."""
-    return folder / agent.agent_id
-
-
 def write_tree(root: Path, agent: Agent, bin_dirs: tuple[str, ...], notes: Sequence[Note] = ()) -> None:
     """Write an agent's tree, or what belongs into it anew. notes: pinned ones. Raises AgentFailed, SystemRefused."""
     try:

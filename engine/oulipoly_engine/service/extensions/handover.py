@@ -46,10 +46,8 @@ class HandOver(Record):
             return NOTHING
         cli = account_cli.cli
         handed = self.give_cli(cli, words, environment)
-        if asks_nobody and cli.hand_over is not None and handed is not NOTHING:
-            ours = self._name(OURS, _list_own(cli, self.home, environment))
-            allowed = cli.hand_over.allow(ours), cli.hand_over.allow_in(ours)
-            handed = replace(handed, words=(*handed.words, *allowed[0]), files=(*handed.files, *allowed[1]))
+        if asks_nobody:
+            handed = self._allow(cli, handed, environment)
         return self._link(account_cli, handed, environment) if handed.files else handed
 
     def give_cli(self, cli: Cli, words: Sequence[str], environment: Mapping[str, str]) -> Handed:
@@ -76,10 +74,17 @@ class HandOver(Record):
         if driver_of(kind).takes_servers:
             return replace(opening, servers=self._list_servers(environment)), dict(environment)
         handed = NOTHING if cli is None else self.give_cli(cli, opening.args, environment)
-        if allows and cli is not None and cli.hand_over is not None and handed is not NOTHING:
-            ours = self._name(OURS, _list_own(cli, self.home, environment))
-            handed = replace(handed, words=(*handed.words, *cli.hand_over.allow(ours)))
+        if allows and cli is not None:
+            handed = self._allow(cli, handed, environment)
         return replace(opening, args=(*opening.args, *handed.words)), {**environment, **handed.environment}
+
+    def _allow(self, cli: Cli, handed: Handed, environment: Mapping[str, str]) -> Handed:
+        """Return what is handed over with what approves the tools of our own server."""
+        if cli.hand_over is None or handed is NOTHING:
+            return handed
+        ours = self._name(OURS, _list_own(cli, self.home, environment))
+        words = (*handed.words, *cli.hand_over.allow(ours))
+        return replace(handed, words=words, files=(*handed.files, *cli.hand_over.allow_in(ours)))
 
     def _link(self, account_cli: AccountCli, handed: Handed, environment: Mapping[str, str]) -> Handed:
         """Return what leads a CLI to a home of links that has files of ours; a home that cannot be made is none."""

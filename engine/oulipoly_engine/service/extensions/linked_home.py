@@ -86,9 +86,9 @@ def _prepare(parts: LinkedHome, folder: Path, linked: Path, files: Sequence[OwnF
 
 
 def _link_folder(folder: Path, linked: Path, own: set[str], shared: tuple[str, ...]) -> None:
-    kept = _bring_home(linked, folder, own)
+    staying_names = _bring_home(linked, folder, own)
     if folder.is_dir():
-        shadow_home.prepare(HomeParts(frozenset((*own, *kept)), shared), folder, linked)
+        shadow_home.prepare(HomeParts(frozenset((*own, *staying_names)), shared), folder, linked)
 
 
 def _list_names(folder: Path) -> list[str]:
@@ -100,21 +100,21 @@ def _bring_home(linked: Path, folder: Path, own: set[str]) -> list[str]:
 
     Of two files the newer counts. own: what is ours.
     """
-    kept = []
+    staying_names = []
     for name in _list_names(linked):
         place = linked / name
         target = folder / name
         if name in own or place.is_symlink():
             continue
         if name.endswith(_UNDER_WAY) or (place.is_dir() and os.path.lexists(target)):
-            kept.append(name)
+            staying_names.append(name)
         elif place.is_dir():
             make_folder(folder)
             shutil.move(place, target)
         else:
             make_folder(folder)
             _replace_file(place, target)
-    return kept
+    return staying_names
 
 
 def _replace_file(place: Path, target: Path) -> None:

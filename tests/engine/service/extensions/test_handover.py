@@ -150,7 +150,8 @@ def test_login_of_gemini_goes_through_a_link_into_the_accounts_home(gemini, tmp_
 
 
 def test_what_gemini_put_in_place_of_a_link_goes_home_at_the_next_start(gemini, tmp_path):
-    folder, linked = tmp_path / ".gemini", gemini()
+    folder = tmp_path / ".gemini"
+    linked = gemini()
     (folder / "projects.json").write_text("old")
     os.utime(folder / "projects.json", (1, 1))
     (linked / "projects.json").write_text("new")
@@ -166,7 +167,8 @@ def test_what_gemini_put_in_place_of_a_link_goes_home_at_the_next_start(gemini, 
 
 
 def test_newer_file_of_the_accounts_home_stays(gemini, tmp_path):
-    folder, linked = tmp_path / ".gemini", gemini()
+    folder = tmp_path / ".gemini"
+    linked = gemini()
     (linked / "projects.json").write_text("ours")
     os.utime(linked / "projects.json", (1, 1))
     (folder / "projects.json").write_text("the user's")

@@ -11,7 +11,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from oulipoly_engine.core.agents.agents import OWN_RUNTIME
 from oulipoly_engine.core.agents.states import RUNNING
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_tui.base.app_interface import AppInterface, app_of
@@ -93,11 +92,11 @@ class AgentsPane(Pane):
             return f"{shown(agent.name)} runs already: it is {standing.status}"
         if action == "stop" and not runs:
             return f"{shown(agent.name)} does not run: it is {standing.status}"
-        if action in _OF_READY and agent.status not in ("ready", "working"):
+        if action in _OF_READY and not agent.is_ready:
             return f"{shown(agent.name)} is {standing.status}: s starts it"
         if action in _OF_TOOLS and not agent.plan.tools:
             return f"{shown(agent.name)} declares no tool: a BIN in its Agentfile does"
-        if action in ("prompt", "chat") and agent.plan.runtime != OWN_RUNTIME:
+        if action in ("prompt", "chat") and agent.has_own_runtime:
             return f"{shown(agent.name)} has a runtime of its own, which takes no prompts from us"
         return None
 

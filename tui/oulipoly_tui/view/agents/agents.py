@@ -123,8 +123,8 @@ def job_row(job: Job, now: datetime) -> Row:
     """Return a job in a list."""
     code = "" if job.exit_code is None else f" exit {job.exit_code}"
     head = fit_text(f"{job.status}{code}", 16)
-    said = shown(" ".join((job.tool, *job.arguments)))
-    return Row(job.job_id, ((head, _job_tone(job)), (said, ""), (f"  {words.age(job.created_at, now)}", "dim")))
+    call = shown(" ".join((job.tool, *job.arguments)))
+    return Row(job.job_id, ((head, _job_tone(job)), (call, ""), (f"  {words.age(job.created_at, now)}", "dim")))
 
 
 def output_lines(stdout: str, stderr: str, problem: str = "") -> tuple[Line, ...]:

@@ -23,8 +23,8 @@ _ELSEWHERE = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_
 
 def _read_claude(sources: LoginSources, now: datetime) -> ApiLogin | str:
     settings = read_object(sources.files.get("settings.json", ""))
-    said = {name: value for name, value in object_in(settings, "env").items() if isinstance(value, str)}
-    environment = {**sources.environment, **said}
+    variables = {name: value for name, value in object_in(settings, "env").items() if isinstance(value, str)}
+    environment = {**sources.environment, **variables}
     if any(environment.get(name, "").lower() not in ("", "0", "false") for name in _ELSEWHERE):
         return "it asks a cloud, whose login is more than a token"
     if environment.get("ANTHROPIC_CUSTOM_HEADERS"):
@@ -55,9 +55,8 @@ def _read_claude(sources: LoginSources, now: datetime) -> ApiLogin | str:
 def _claude(upstream: str, headers: Mapping[str, str], variable: str) -> ApiLogin:
     environment = {"ANTHROPIC_BASE_URL": URL, variable: STAND_IN, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
     paths = ("/v1/messages", "/v1/models")
-    return ApiLogin(
-        upstream.rstrip("/"), headers, paths, environment, variable="CLAUDE_CONFIG_DIR", kept=("projects/{workspace}",)
-    )
+    folders = ("projects/{workspace}",)
+    return ApiLogin(upstream.rstrip("/"), headers, paths, environment, (), "CLAUDE_CONFIG_DIR", folders)
 
 
 def _read_helper(helper: str, sources: LoginSources) -> str:

@@ -88,8 +88,8 @@ def _codex(upstream: str, headers: Mapping[str, str], config: Mapping[str, Any])
     words = (word for name, value in settings.items() for word in ("-c", f"{name}={json.dumps(value)}"))
     paths = ("/responses", "/models")
     environment = {_TOKEN_VARIABLE: STAND_IN}
-    kept = ("sessions", "archived_sessions")
-    return ApiLogin(upstream.rstrip("/"), headers, paths, environment, tuple(words), "CODEX_HOME", kept)
+    folders = ("sessions", "archived_sessions")
+    return ApiLogin(upstream.rstrip("/"), headers, paths, environment, tuple(words), "CODEX_HOME", folders)
 
 
 CODEX_LOGIN = HostLogin(

@@ -115,8 +115,8 @@ def _with_env(entry: Mapping[str, Any], refused: Sequence[str]) -> Mapping[str, 
     words = [f"{name}={env[name]}" for name in refused if name in env]
     if not words:
         return entry
-    kept = {name: value for name, value in env.items() if name not in refused}
-    return {**entry, "command": "env", "args": [*words, entry["command"], *entry.get("args", ())], "env": kept}
+    others = {name: value for name, value in env.items() if name not in refused}
+    return {**entry, "command": "env", "args": [*words, entry["command"], *entry.get("args", ())], "env": others}
 
 
 def _json(value: object) -> str:

@@ -27,9 +27,7 @@ class ApiLogin(Record):
     environment: Mapping[str, str]  # of the CLI, with URL and STAND_IN in it
     words: tuple[str, ...] = ()  # further arguments of the CLI, likewise
     variable: str = ""  # that leads the CLI to a home of its own
-    kept: tuple[
-        str, ...
-    ] = ()  # in the account's home: where it writes sessions; {workspace}: of its folder, with `-` between
+    session_folders: tuple[str, ...] = ()  # in the account's home; {workspace}: of its folder, with `-` between
 
 
 class LoginSources(Record):
