@@ -25,7 +25,8 @@ asked, session = sys.stdin.read(), str(uuid.uuid4())
 with open("{pids}/" + str(os.getpid()), "w"):
     pass
 def add(number, kind, content):
-    at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".%06dZ" % (time.time() % 1 * 1e6)
+    now = time.time()  # gmtime() asks a clock that is some milliseconds behind: the stamp would be a second too early
+    at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + ".%06dZ" % (now % 1 * 1e6)
     record = {{"type": kind, "sessionId": session, "uuid": session[:8] + str(number), "timestamp": at}}
     record["cwd"] = os.getcwd()
     with open("{root}/" + session + ".jsonl", "a") as file:

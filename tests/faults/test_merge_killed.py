@@ -147,11 +147,11 @@ def settle():
     """Do what the next command does first, and return how the last move stands."""
     engine = Engine(Surroundings(paths=from_environment()))
     try:
-        engine.worktrees.reconcile()
+        said = engine.worktrees.reconcile()
     finally:
         engine.close()
     with closing(open_store(from_environment().state_db)) as store:
-        assert operations.find(store, "begun") == ()
+        assert operations.find(store, "begun") == (), said
         moves = [*operations.find(store, "undone"), *operations.find(store, "done")]
     return max(moves, key=lambda move: move.begun_at).state if moves else "undone"
 

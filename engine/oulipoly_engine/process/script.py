@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 EXEC = 'exec "$@"'  # the line that runs its arguments, read by no shell
 _OUTPUT_LIMIT = 4 << 20  # bytes of stdout; the largest sane quota answer is a few kilobytes
 _CHUNK = 64 << 10
+_WAS_STOPPED = "was stopped"
 
 
 class ScriptResult(Record):
@@ -58,6 +59,7 @@ def run_script(
     cancelled: Callable[[], bool] = lambda: False,
     keeps: tuple[int, ...] = (),
     ends_with_us: bool = True,
+    patience_s: float = 0.0,
     box: Box | None = None,
 ) -> ScriptResult:
     """Run a shell line to its end, its limit or its limit of output.
@@ -65,12 +67,13 @@ def run_script(
     arguments: become `$1`, `$2` … of the line. Never raises for what the script does.
     keeps: descriptors that it holds as well, a lock's for example.
     ends_with_us: it is stopped if we are killed; false: it works on to its end. box: what it reaches.
+    patience_s: for its end by itself, before it is stopped for anything but a limit: where a signal may do harm.
     It ends where the work of this thread shall stop (`stopping`). cancelled: asked a few times a second; true ends it.
     """
     # The contract says sh; a shell of our own that becomes the program would do no more.
     argv = arguments if line == EXEC else ("sh", "-c", line, *(("sh", *arguments) if arguments else ()))
     with watched(argv, cwd) as tell:
-        script = _Script(argv, env, cwd, keeps, ends_with_us, box)
+        script = _Script(argv, env, cwd, keeps, ends_with_us, patience_s, box)
         result = _run(script, timeout_s, output_limit, cancelled)
         tell(result.outcome)
     return result
@@ -84,6 +87,7 @@ class _Script(Record):
     cwd: Path | None
     keeps: tuple[int, ...]
     ends_with_us: bool
+    patience_s: float
     box: Box | None
 
 
@@ -95,7 +99,7 @@ def _run(script: _Script, timeout_s: float, output_limit: int, cancelled: Callab
             words = boxed_words(command)
             stdin = DEVNULL
             if script.ends_with_us:  # by a shell, which becomes the program
-                words, stdin = stack.enter_context(stopped_with_us(words))
+                words, stdin = stack.enter_context(stopped_with_us(words, script.patience_s))
             process = spawn(command, words, stdin=stdin, keeps=script.keeps)
         except (OSError, SpawnFailed) as error:
             reason = f"could not be started: {error.__cause__ or error}"
@@ -103,16 +107,25 @@ def _run(script: _Script, timeout_s: float, output_limit: int, cancelled: Callab
         try:
             out, err, problem = _collect(process, started_at + timeout_s, timeout_s, output_limit, cancelled)
             if problem is not None or group_lives(process.pid):
-                stop(process, TERM_LADDER)
+                _stop(process, script.patience_s if problem == _WAS_STOPPED else 0.0)
             code = process.wait()
         except BaseException:  # a signal to us: the script has a session of its own, and no key reaches it
-            stop(process, TERM_LADDER)
+            _stop(process, script.patience_s)
             raise
         finally:
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
     return ScriptResult(None if problem else code, out, err, problem, time.monotonic() - started_at)
+
+
+def _stop(process: subprocess.Popen[bytes], patience_s: float) -> None:
+    """Stop a script with its group, unless it ends by itself within patience_s."""
+    try:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=patience_s)
+    finally:  # whatever signal comes meanwhile
+        stop(process, TERM_LADDER)
 
 
 def add_own_commands(env: Mapping[str, str]) -> dict[str, str]:
@@ -136,7 +149,7 @@ def _collect(
                 return bytes(parts["out"]), bytes(parts["err"]), f"timed out after {timeout_s:g} s"
             ready = selector.select(min(wait_s, 0.05))
             if cancelled() or is_asked():  # in a thread, which no signal reaches
-                return bytes(parts["out"]), bytes(parts["err"]), "was stopped"
+                return bytes(parts["out"]), bytes(parts["err"]), _WAS_STOPPED
             for key, _events in ready:
                 data = os.read(key.fd, _CHUNK)
                 if not data:

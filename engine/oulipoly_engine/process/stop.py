@@ -23,9 +23,14 @@ LADDER: tuple[tuple[signal.Signals, float], ...] = (
 TERM_LADDER = LADDER[1:]
 _POLL_S = 0.01
 # The first line is the group's number; the pipe ends when whoever writes to it is gone, and that are we alone.
-_WATCH = (
-    'read -r group || exit; while read -r _; do :; done; kill -s TERM -- "-$group"; sleep 2; kill -s KILL -- "-$group"'
-)
+# $1: for how many tenths of a second the group may still end by itself.
+_WATCH = """
+read -r group || exit
+while read -r _; do :; done
+left=$1
+while [ "$left" -gt 0 ]; do kill -s 0 -- "-$group" || exit; sleep 0.1; left=$((left - 1)); done
+kill -s TERM -- "-$group"; sleep 2; kill -s KILL -- "-$group"
+"""
 _JOIN = 'echo $$ >&0; exec "$@" </dev/null'  # the shell becomes the command, so its number is the group's
 
 
@@ -45,24 +50,28 @@ def stop(process: subprocess.Popen[bytes], ladder: Sequence[tuple[signal.Signals
 
 
 @contextlib.contextmanager
-def stopped_with_us(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], int]]:
+def stopped_with_us(words: Sequence[str], patience_s: float = 0.0) -> Iterator[tuple[tuple[str, ...], int]]:
     """Yield the words and the stdin by which a command starts whose group is stopped if we are killed in the block.
 
-    The command has to lead its own group; it finds nothing on its stdin. Raises OSError where no shell starts.
+    The command has to lead its own group; it finds nothing on its stdin. patience_s: for its end by itself, before any
+    signal. Raises OSError where no shell starts.
     """
-    with GroupWatch() as watch:
+    with GroupWatch(patience_s=patience_s) as watch:
         yield ("/bin/sh", "-c", _JOIN, "sh", *words), watch.descriptor
 
 
 class GroupWatch:
     """A shell that stops a process group if we are killed before `close`."""
 
-    def __init__(self, group: int | None = None) -> None:
-        """group: the one to stop; None: whoever gets `descriptor` writes its number there. Raises OSError."""
+    def __init__(self, group: int | None = None, patience_s: float = 0.0) -> None:
+        """group: the one to stop; None: whoever gets `descriptor` writes its number there.
+
+        patience_s: for its end by itself, before any signal. Raises OSError.
+        """
         reading, self.descriptor = os.pipe()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own lines
-                ("/bin/sh", "-c", _WATCH),
+                ("/bin/sh", "-c", _WATCH, "sh", str(round(patience_s * 10))),
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

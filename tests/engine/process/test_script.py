@@ -70,6 +70,21 @@ def test_a_script_and_its_children_end_with_whoever_is_killed_while_it_runs(tmp_
     wait_for(lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
 
 
+def test_what_has_patience_ends_by_itself_though_we_are_killed(tmp_path):
+    begun, told, done = (tmp_path / name for name in ("begun", "told", "done"))
+    line = f"trap ': > {told}; exit' TERM; : > {begun}; sleep 0.5 & wait; : > {done}"
+    program = f"""if True:
+        from oulipoly_engine.process.script import run_script
+        run_script({line!r}, {{"PATH": "/usr/bin:/bin"}}, timeout_s=60, patience_s=20)
+    """
+    with subprocess.Popen([sys.executable, "-c", program]) as ours:
+        wait_for(begun.exists)
+        ours.kill()
+
+    wait_for(lambda: done.exists() or told.exists())
+    assert not told.exists()
+
+
 def test_a_script_that_forks_and_leaves_does_not_hang_us(tmp_path):
     pids = tmp_path / "pids"
 

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -186,13 +186,13 @@ class Ingester(Record):
     def _read(self, name: str, reading: EntryPass, stopped: Event) -> IngestResult:
         from oulipoly_engine.adapters.scripts.turns import TurnsFailed  # noqa: PLC0415 - 10 ms, only scans need it
 
-        tally, at = _Tally(), self.clock.now()
+        tally = _Tally()
         try:
             for batch in _batches(_check_records(reading, tally)):
                 if stopped.is_set():
                     return _make_failure(name, "was stopped")
                 with self.store.write():
-                    new = self._insert(name, batch, at)
+                    new = self._insert(name, batch)
                 tally.count(new, batch)
             with self.store.write():
                 tally.chains = imported.adopt(self.store, name, tally.sessions)
@@ -205,12 +205,13 @@ class Ingester(Record):
             result = _result(name, Kind.DONE, tally, reading.notes)
         return replace(result, damaged_lines=reading.damaged_lines, unread_files=reading.unread_files)
 
-    def _insert(self, name: str, batch: Sequence[EntryLine], at: datetime) -> int:
+    def _insert(self, name: str, batch: Sequence[EntryLine]) -> int:
         """Store entries of transcripts, which take over from those that live sessions had for the same sessions.
 
         These go on behind what is new at once: a scan may be stopped before the next batch.
         """
-        new = entries.insert_new(self.store, name, batch, at)
+        # Now, not when the scan began: a run that has begun since looks for what was stored after its start.
+        new = entries.insert_new(self.store, name, batch, self.clock.now())
         session_ids = {entry.session_id for entry in batch}
         takeovers.take_over_all(self.store, name, session_ids, give_texts_back)
         if new:
@@ -226,10 +227,10 @@ class Ingester(Record):
         result = run_script(script, env, timeout_s=self.timeout_s, output_limit=_OUTPUT_LIMIT, cancelled=stopped.is_set)
         if not result.succeeded:
             return _make_failure(name, _failure(script, result))
-        tally, at = _Tally(), self.clock.now()
+        tally = _Tally()
         found = list(_check_lines(result.stdout, tally))
         with self.store.write():
-            tally.count(self._insert(name, found, at), found)
+            tally.count(self._insert(name, found), found)
             tally.chains = imported.adopt(self.store, name, tally.sessions)
         said = [excerpt(line, 300) for line in result.stderr.splitlines() if line.strip()]
         return _result(name, Kind.DONE, tally, said)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oulipoly_engine.adapters.scripts import turns
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.core.runs.invocations import Outcome
@@ -369,6 +370,21 @@ def test_unpinned_run_is_tied_to_the_session_it_filled(bench):
     found = invocations.find(bench.store, row.uuid)
     assert ("NEW", "turn_script") == (found.session_id, found.capture_method)
     assert ("c", "NEW", "imported", "opus") in bench.chains()
+
+
+def test_a_run_that_began_while_a_scan_was_under_way_gets_its_session(bench, monkeypatch):
+    path, rows, kept = bench.claude("c"), [], turns.Reading.turns
+
+    def read(reading):
+        bench.clock.advance(5)
+        rows.append(bench.ran())
+        path.write_bytes(record("1", bench.at(-50), "NEW"))
+        return kept(reading)
+
+    monkeypatch.setattr(turns.Reading, "turns", read)
+    bench.ingest("c")
+
+    assert "NEW" == attach_session(bench.store, *rows)
 
 
 def test_turns_from_outside_the_run_tie_nothing(bench):

@@ -18,6 +18,13 @@ from oulipoly_engine.records import Record
 
 _TIMEOUT_S = 30.0
 _OUTPUT_LIMIT = 16 << 20  # bytes
+# What locks an index or a reference. Git makes a lock file first and then remembers to remove it: a signal in between
+# leaves the file, and every later order is refused. Most are over before the patience is, all others past that moment.
+_LOCKING = """
+add apply checkout checkout-index commit read-tree reset restore submodule symbolic-ref update-index update-ref worktree
+write-tree
+"""
+_LOCK_PATIENCE_S = 2.0
 # What an agent may have written into the repository's configuration must not run because somebody looks.
 _SAFE = (
     *("-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "protocol.ext.allow=never", "-c", "color.ui=false"),
@@ -79,8 +86,8 @@ class Git(Record):
 
         hooks: the repository's own may run. stdin: what it reads there.
 
-        It is stopped if we are killed. Only what moves a reference works on: it is over at once, runs nothing of
-        others, and a signal at the wrong moment would have it leave a lock file.
+        It is stopped if we are killed, what locks an index a little later. Only what moves a reference works on: it is
+        over at once, and runs nothing of others.
         """
         argv = ("git", *_SAFE, *(() if hooks else _NO_HOOKS), "-C", str(self.folder), *words)
         given = clean_environment() | dict(self.env) | dict(env or {})
@@ -94,6 +101,7 @@ class Git(Record):
                 cancelled=cancelled,
                 keeps=_held.get(),
                 ends_with_us="update-ref" not in words,
+                patience_s=_LOCK_PATIENCE_S if verb_of(words) in _LOCKING.split() else 0.0,
             )
 
     def check(self, *words: str, **options: object) -> bytes:

@@ -18,7 +18,7 @@ from oulipoly_engine.core.worktrees.refusals import (
     PathRefused,
 )
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.service.worktrees.base.git import GitFailed
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
 from oulipoly_engine.service.worktrees.base.place import Place, open_checkout
 from oulipoly_engine.service.worktrees.changes import index
 from oulipoly_engine.service.worktrees.changes.diffs import file_diff
@@ -120,6 +120,21 @@ def test_a_locked_index_is_said_with_the_way_out(repo):
     with pytest.raises(IndexLocked, match=r"index\.lock: delete that file"):
         index.stage(repo.checkout, ["x"])
     assert change_set(repo.place).unstaged == (ChangeEntry("x", "?"),)
+
+
+def test_git_is_not_stopped_between_its_lock_file_and_the_note_of_it(tmp_path, monkeypatch):
+    lock, gate, program = tmp_path / "index.lock", tmp_path / "gate", tmp_path / "git"
+    program.write_text(f"#!/bin/sh\n: >{lock}\nuntil [ -e {gate} ]; do sleep 0.01; done\nrm {lock}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    def is_stopped():
+        if lock.exists():
+            gate.touch()
+        return gate.exists()
+
+    done = Git(tmp_path).run("-c", "x.y=z", "add", "--all", cancelled=is_stopped)
+    assert (done.problem, lock.exists()) == ("was stopped", False)
 
 
 def test_what_is_discarded_comes_back_byte_for_byte(repo):
