@@ -6,7 +6,8 @@ import time
 
 import pexpect
 import pytest
-from loopback.extension import CALLS, add_extension
+from loopback.extension import CALLS, SERVER_CALLS, add_extension, add_server
+from loopback.wire import ToolCall
 from loopback.world import World
 
 pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(120)]
@@ -78,13 +79,58 @@ def test_gemini_in_a_terminal_asks_and_calls_an_extensions_tool(cli_world, api, 
     assert 1 == len(cli_world.accounts["gemini-one"].sessions())
 
 
-@pytest.mark.parametrize("cli_world", ["claude", "codex"], indirect=True)
+@pytest.mark.parametrize("cli_world", ["claude", "codex", "opencode", "gemini"], indirect=True)
 def test_model_reads_an_extensions_skill(cli_world, api, plan):
     cli, account = cli_world.cli, f"{cli_world.cli}-one"
     cli_world.run("ext", "enable", "weather", "--allow")
     api.plans[account] = plan(tool=CALLS[cli]("skill", {"name": "umbrella"}))
 
     assert "Look at the sky." in cli_world.run("-m", account, stdin=b"Shall I take one?").answer
+
+
+@pytest.mark.parametrize(
+    ("cli_world", "approval"),
+    [
+        ("claude", "--allowedTools=mcp__stations"),
+        ("codex", "--dangerously-bypass-approvals-and-sandbox"),
+        ("opencode", ""),
+        ("gemini", "--yolo"),
+    ],
+    indirect=["cli_world"],
+)
+def test_model_calls_a_tool_of_an_extensions_own_server(cli_world, api, plan, approval):
+    cli, account = cli_world.cli, f"{cli_world.cli}-one"
+    add_server(cli_world)
+    cli_world.run("ext", "enable", "weather", "--allow")
+    providers = cli_world.home / ".config" / "oulipoly-agent-runner" / "providers.toml"
+    if approval:  # behind the verb of codex; before `-p` of gemini, which takes the next word for the prompt
+        words = f'"exec", "{approval}"' if cli == "codex" else f'"{approval}", "-p"'
+        providers.write_text(
+            re.sub(r'^args = \["(exec|-p)"', f"args = [{words}", providers.read_text(), flags=re.MULTILINE)
+        )
+    api.plans[account] = plan(tool=SERVER_CALLS[cli])
+
+    ran = cli_world.run("-m", account, stdin=b"Which stations has Rome?")
+
+    assert "Termini" in ran.answer, ran.stderr
+
+
+@pytest.mark.parametrize("cli_world", ["gemini"], indirect=True)
+def test_policies_of_the_users_own_count_in_one_shots(cli_world, api, plan):
+    folder = cli_world.home / ".gemini-one" / ".gemini"
+    (folder / "policies").mkdir()
+    (folder / "policies" / "mine.toml").write_text(
+        '[[rule]]\ntoolName = "list_directory"\ndecision = "deny"\npriority = 900\n'
+    )
+    cli_world.run("ext", "enable", "weather", "--allow")
+    api.plans["gemini-one"] = plan(tool=ToolCall("list_directory", {"dir_path": "."}))
+
+    ran = cli_world.run("-m", "gemini-one", stdin=b"What is there?")
+
+    tools = {name for call in api.calls for name in call.tools}
+    assert '"list_directory\\" not found' in ran.answer
+    assert "mcp_agents_forecast" in tools
+    assert "list_directory" not in tools
 
 
 @pytest.mark.parametrize("cli_world", ["claude", "codex"], indirect=True)

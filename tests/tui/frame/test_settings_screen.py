@@ -135,6 +135,9 @@ async def test_each_row_says_what_it_is_for_its_default_and_how_it_is_changed(ap
         await settled(pilot, lambda: app.screen.query_one(Input).value == "rea")
         assert any(line.strip("│ ") == "rea" for line in screen_text(app))
 
+        await pilot.press(*"jj")
+        await settled(pilot, lambda: any("No setting fits 'reajj'" in line for line in screen_text(app)))
+
 
 async def test_a_switch_is_flipped_and_accounts_are_pinned_drained_and_put_into_pools_where_settings_are(
     app_world, running, settled, screen_text

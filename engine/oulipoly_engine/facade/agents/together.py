@@ -73,33 +73,33 @@ class Together(Part):
     # Notes -----------------------------------------------------------------------------------------------------------
     def list_notes(self, identity: str) -> tuple[Note, ...]:
         """Return an agent's notes by their keys. Raises AgentNotFound, RequestRefused."""
-        require_person("read the notes of agents here: its own tools do")
+        require_person("read notes by this command")
         with self._home.lend_store_to_read() as store:
             return together.list_notes(store, Agents(self._home).find(identity).agent_id)
 
     def read_note(self, identity: str, key: str) -> Note:
         """Return a note. Raises NoteNotFound, and as `list_notes`."""
-        require_person("read the notes of agents here: its own tools do")
+        require_person("read notes by this command")
         with self._home.lend_store_to_read() as store:
             return together.read_note(store, Agents(self._home).find(identity).agent_id, key)
 
     def save_note(self, identity: str, key: str, text: str) -> Note:
         """Keep a text for an agent, without secrets that are known as such, and return it. Raises UsageInvalid."""
-        with self._writing("change the notes of agents here: its own tools do") as store:
+        with self._writing("change notes by this command") as store:
             agent = Agents(self._home).find(identity)
             together.save_note(store, agent.agent_id, check_key(key), redact(text), self._home.now())
             return together.read_note(store, agent.agent_id, key)
 
     def pin_note(self, identity: str, key: str, *, is_pinned: bool) -> Note:
         """Have a note be part of an agent's context from its next session on, or not. Raises NoteNotFound."""
-        with self._writing("pin notes of agents here: its own tools do") as store:
+        with self._writing("pin notes by this command") as store:
             agent = Agents(self._home).find(identity)
             together.pin_note(store, agent.agent_id, key, is_pinned=is_pinned)
             return together.read_note(store, agent.agent_id, key)
 
     def delete_note(self, identity: str, key: str) -> None:
         """Delete a note of an agent. Raises NoteNotFound."""
-        with self._writing("delete notes of agents here: its own tools do") as store:
+        with self._writing("delete notes by this command") as store:
             together.delete_note(store, Agents(self._home).find(identity).agent_id, key)
 
     # Tokens ----------------------------------------------------------------------------------------------------------

@@ -18,11 +18,16 @@ from oulipoly_engine.core.accounts.clis.handover import NOTHING, Handed, LinkedH
 from oulipoly_engine.core.accounts.clis.table import AccountCli
 from oulipoly_engine.core.live.wires.wire import HomeParts
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.private_files import keep_first, make_folder
+from oulipoly_engine.private_files import keep_first, make_folder, write_private
 from oulipoly_engine.records import replace
 from oulipoly_engine.service import shadow_home
 
-_UNDER_WAY = (".lock", ".tmp", ".link")  # ends of names of what a CLI, or another process of ours, is at work on
+_UNDER_WAY = (
+    ".lock",
+    ".tmp",
+    ".link",
+    ".new",
+)  # ends of names of what a CLI, or another process of ours, is at work on
 
 
 def hand_over(root: Path, account_cli: AccountCli, handed: Handed, environment: Mapping[str, str]) -> Handed:
@@ -37,18 +42,23 @@ def hand_over(root: Path, account_cli: AccountCli, handed: Handed, environment: 
     folder = account_cli.folder
     if folder.is_relative_to(root):
         return replace(handed, files=())
-    text = "\0".join((str(folder), *(part for file in handed.files for part in (file.name, file.text))))
-    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-    home = root / digest[:16]
+    homes = root / _digest(str(folder))
+    home = homes / _digest(*(part for file in handed.files for part in (file.name, file.text)))
     try:
         if _hinders(cli, parts, folder):
             return NOTHING
+        for other in _list_names(homes):  # of another hand-over, to which no start may come back
+            _bring_all_home(parts, folder, Path(cli.place.folder(str(homes / other))), handed.files)
         _prepare(parts, folder, Path(cli.place.folder(str(home))), handed.files)
         _link_beside(parts, Path(cli.place.home(str(folder))), home)
     except (RunnerError, OSError):
         return NOTHING  # its CLI says what is wrong with its home
     named = {name: str(folder / below) for name, below in parts.variables.items() if name not in environment}
     return Handed(handed.words, {**named, **cli.place.environment(str(home))})
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def _hinders(cli: Cli, parts: LinkedHome, folder: Path) -> bool:
@@ -69,7 +79,7 @@ def _prepare(parts: LinkedHome, folder: Path, linked: Path, files: Sequence[OwnF
     """Bring a folder of links up to date: what the CLI put there goes home first."""
     make_folder(folder)
     make_folder(linked)
-    own = {PurePosixPath(file.name).parts[:2] for file in files}
+    own = _list_own(files)
     _link_folder(folder, linked, {below for below, _name in own}, parts.folders)
     for name in parts.files:
         if not os.path.lexists(linked / name):
@@ -78,11 +88,42 @@ def _prepare(parts: LinkedHome, folder: Path, linked: Path, files: Sequence[OwnF
         if name in _list_names(folder / below):
             raise FileExistsError(f"{folder / below} has a {name} already")
         make_folder(linked / below)
-        _link_folder(folder / below, linked / below, {name}, ())
+        if below in parts.copied:
+            _copy_folder(folder / below, linked / below, name)
+        else:
+            _link_folder(folder / below, linked / below, {name}, ())
     for file in files:
         make_folder((linked / file.name).parent)
         if not (linked / file.name).exists():
             keep_first(linked / file.name, file.text.encode())
+
+
+def _list_own(files: Sequence[OwnFile]) -> set[tuple[str, ...]]:
+    """Return where files of ours lie: a folder, and the name in it that is ours."""
+    return {PurePosixPath(file.name).parts[:2] for file in files}
+
+
+def _bring_all_home(parts: LinkedHome, folder: Path, linked: Path, files: Sequence[OwnFile]) -> None:
+    own = _list_own(files)
+    _bring_home(linked, folder, {*parts.copied, *(below for below, _name in own)})
+    for below, name in own:
+        if below not in parts.copied:
+            _bring_home(linked / below, folder / below, {name})
+
+
+def _copy_folder(folder: Path, linked: Path, own: str) -> None:
+    """Have in a folder what another has, but for links and folders, which its CLI overlooks there as well."""
+    paths = {path.name: path for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
+    for name in _list_names(linked):
+        if name != own and name not in paths and not name.endswith(_UNDER_WAY):
+            (linked / name).unlink(missing_ok=True)
+    for name, path in paths.items():
+        content = path.read_bytes()
+        place = linked / name
+        if place.is_symlink() or not place.exists() or place.read_bytes() != content:
+            fresh = linked / f".{name}.{os.getpid()}.new"
+            write_private(fresh, content)
+            fresh.replace(place)
 
 
 def _link_folder(folder: Path, linked: Path, own: set[str], shared: tuple[str, ...]) -> None:

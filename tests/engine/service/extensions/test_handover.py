@@ -133,14 +133,33 @@ def test_gemini_finds_our_extension_among_links_to_the_accounts_home(gemini, tmp
     assert "/usr/bin/agents" == ours["mcpServers"]["agents"]["command"]
     assert tmp_path / ".gemini/settings.json" == (linked / "settings.json").readlink()
     assert (linked / "extensions" / "mine").is_dir()
-    assert not (linked / "policies").exists()
-    assert {"extensions", "history", "settings.json", "tmp"} == {each.name for each in (tmp_path / ".gemini").iterdir()}
+    assert [] == list((linked / "policies").iterdir())
+    assert {"extensions", "history", "policies", "settings.json", "tmp"} == {
+        each.name for each in (tmp_path / ".gemini").iterdir()
+    }
 
 
 def test_gemini_that_nobody_sits_before_needs_no_approval_of_ours_alone(gemini):
     rule = tomllib.loads((gemini(asks_nobody=True) / "policies/oulipoly-agent-runner.toml").read_text())["rule"]
 
     assert [("agents", "allow")] == [(each["mcpName"], each["decision"]) for each in rule]
+
+
+def test_policies_of_the_users_own_are_files_beside_ours_for_gemini_overlooks_links(gemini, tmp_path):
+    policies = tmp_path / ".gemini" / "policies"
+    policies.mkdir()
+    (policies / "mine.toml").write_text("deny")
+    (policies / "former.toml").write_text("deny")
+    copies = gemini(asks_nobody=True) / "policies"
+    before = {path.name for path in copies.iterdir() if not path.is_symlink()}
+    (policies / "mine.toml").write_text("allow")
+    (policies / "former.toml").unlink()
+
+    gemini(asks_nobody=True)
+
+    assert {"former.toml", "mine.toml", "oulipoly-agent-runner.toml"} == before
+    assert {"mine.toml", "oulipoly-agent-runner.toml"} == {path.name for path in copies.iterdir()}
+    assert ("allow", ["mine.toml"]) == ((copies / "mine.toml").read_text(), [path.name for path in policies.iterdir()])
 
 
 def test_login_of_gemini_goes_through_a_link_into_the_accounts_home(gemini, tmp_path):
@@ -164,6 +183,20 @@ def test_what_gemini_put_in_place_of_a_link_goes_home_at_the_next_start(gemini, 
     assert (folder / "extensions" / "fresh").is_dir()
     assert (linked / "extensions" / "fresh").is_symlink()
     assert not (folder / "projects.json.1.tmp").exists()
+
+
+def test_what_gemini_made_in_a_terminal_is_there_in_a_one_shot(gemini, tmp_path):
+    terminal = gemini()
+    (terminal / "projects.json").write_text("new")
+    (terminal / "extensions" / "fresh").mkdir()
+    (terminal / "policies" / "auto-saved.toml").write_text("allow")
+
+    one_shot = gemini(asks_nobody=True)
+    gemini()
+
+    assert ("new", True) == ((one_shot / "projects.json").read_text(), (one_shot / "extensions" / "fresh").is_dir())
+    assert "allow" == (one_shot / "policies" / "auto-saved.toml").read_text()
+    assert ["auto-saved.toml"] == [path.name for path in (tmp_path / ".gemini" / "policies").iterdir()]
 
 
 def test_newer_file_of_the_accounts_home_stays(gemini, tmp_path):

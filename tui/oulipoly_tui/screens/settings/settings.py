@@ -253,6 +253,8 @@ class SettingsScreen(ListScreen[None]):
             lines = describe_key(self._app.keys, self._key_row, row.source)
         elif row is not None:
             lines = describe_setting(row, is_of_command=is_of_command(row), is_key=self._is_key_of_command(row))
+        elif self._sections and (word := self.query_one(Input).value):
+            lines = (f"No setting fits {word!r}.", "")
         self.query_one(Static).update("\n".join(lines[:-1] if self._settings.read_only else lines))
 
     @on(Input.Submitted)

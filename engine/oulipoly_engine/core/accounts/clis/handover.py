@@ -39,6 +39,7 @@ class LinkedHome(Record):
 
     folders: tuple[str, ...]  # that are there before it starts, for it would make them in the home of links
     files: tuple[str, ...]  # that it writes in place: a link leads there before they are
+    copied: tuple[str, ...] = ()  # folders in which it overlooks links: where one has a file of ours, it has copies
     beside: tuple[str, ...] = ()  # what it reads of the home itself
     variables: Mapping[str, str] = field(default_factory=dict)  # that name a file, which it replaces by renaming
     unless: tuple[tuple[str, ...], ...] = ()  # keys of its settings with which links would lead nowhere
