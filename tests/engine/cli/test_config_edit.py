@@ -70,6 +70,17 @@ def test_get_prints_a_setting(key, printed, paths, capfd):
     assert printed == capfd.readouterr().out
 
 
+def test_get_says_what_is_wrong_with_what_it_reads(paths, capfd, monkeypatch):
+    paths.config.mkdir(parents=True, exist_ok=True)
+    (paths.config / "config.toml").write_text("[broken")
+    monkeypatch.setenv("AGENT_RUNNER_MAX_RESPONSE_TOKENS", "many")
+    main(["config", "get", "max_response_tokens"])
+    said = capfd.readouterr().err
+
+    assert "config.toml:1: the file is not valid TOML" in said
+    assert "$AGENT_RUNNER_MAX_RESPONSE_TOKENS: it must be a whole number" in said
+
+
 def test_get_tells_scripts_the_file_too(paths, capfd):
     assert 0 == main(["config", "get", "models.opus.ada.args", "--json"])
 

@@ -52,6 +52,9 @@ def _get(context: Context, prog: str, arguments: list[str]) -> int:
         diagnostics.note(f"[{name} is not set]")
     else:
         output.write_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    for problem in context.engine.configuration.origins().problems:
+        if not problem.key or setting.option in problem.text:  # of a whole file or variable, or of this setting
+            diagnostics.note(f"{problem.level.value}: {problem.text}")
     return 0
 
 

@@ -10,6 +10,7 @@ from oulipoly_engine.config.packages_file import Resource, enabled_resources, lo
 from oulipoly_engine.core.packages.lock import KINDS, Installed, Kind, Lock
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.facade.base.home import Part
+from oulipoly_engine.facade.base.own_process import require_person
 from oulipoly_engine.paths import PROJECT_FOLDER
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.packages import packages as service
@@ -72,11 +73,12 @@ class Packages(Part):
             yield candidate
 
     def install(self, candidate: Candidate, *, in_project: bool | None = None) -> Installed:
-        """Have a candidate count. Raises RequestRefused; then what counted before does.
+        """Have a candidate count. Raises RequestRefused, also to an agent; then what counted before does.
 
         in_project: in the project alone that we are in; False: everywhere; None: as what was installed before.
         Raises UsageInvalid where there is no project.
         """
+        _refuse_agents()
         project = None
         if in_project is not None:
             project = str(self._project) if in_project else ""
@@ -96,12 +98,14 @@ class Packages(Part):
     def roll_back(self, name: str, version: str = "") -> tuple[Installed, Installed]:
         """Have an earlier content count again; return what counted and what does. version: of it; empty: the last."""
         self._home.refuse_if_read_only("roll back a package")
+        _refuse_agents()
         with self._open() as packages:
             return packages.roll_back(name, version)
 
     def uninstall(self, name: str) -> Installed:
         """Remove a package, and return what it was. Raises PackageMissing."""
         self._home.refuse_if_read_only("uninstall a package")
+        _refuse_agents()
         with self._open() as packages:
             return packages.uninstall(name)
 
@@ -120,3 +124,8 @@ class Packages(Part):
                 place = f"{error.filename}: " if error.filename else ""
                 way = f"free some space, or mend the rights of {folder}"
                 raise RunnerError(f"packages cannot be written: {place}{error.strerror or error}: {way}") from error
+
+
+def _refuse_agents() -> None:
+    """Refuse what an agent has started: skills reach every CLI at once, and an extension may guard what agents do."""
+    require_person("change which packages are installed")

@@ -51,6 +51,18 @@ def test_installed_again_it_is_one_package_and_uninstalled_it_is_gone(machine):
         machine.packages.uninstall("foo-oxi-tools")
 
 
+def test_no_agent_changes_what_is_installed(machine, monkeypatch, capfd):
+    machine.install(machine.kit("1"))
+    kit = str(machine.kit("2"))
+    monkeypatch.setenv("OULIPOLY_PARENT_INVOCATION", '{"source":"claude1","id":"3b241101-e2bb-4255-8caf-4136c566a962"}')
+    name = "foo-oxi-tools"
+    for words in (("install", kit), ("update", name), ("rollback", name), ("uninstall", name)):
+        assert 0 != main(["pkg", *words, *(["--yes"] if words[0] in ("install", "update") else [])])
+        assert "an agent may not change which packages are installed" in "".join(capfd.readouterr()), words
+
+    assert ["1"] == [each.version for each in machine.packages.lock().packages.values()]
+
+
 def test_files_of_a_package_are_only_read(machine):
     tool = machine.kit() / "tool.sh"
     tool.write_text("#!/bin/sh\n")
