@@ -1,5 +1,7 @@
 """The set-up with an agent in the app: it says what it does, asks for leave, runs on unseen, and can be ended."""
 
+import asyncio
+import threading
 from functools import partial
 
 import pytest
@@ -63,6 +65,26 @@ async def test_it_looks_as_it_did(empty_world, running, begin, screen_text, box_
             assert script.answers == [True]
             check_golden(f"setup-agent-{size[0]}", f"{asks}\n\n{box_text(app, app.screen)}")
             await close(app, pilot, settled)
+
+
+async def test_the_end_is_shown_behind_all_that_was_said_before(empty_world, running, begin, screen_text, settled):
+    async with running((80, 24)) as (app, pilot):
+        goes_on, is_late = threading.Event(), asyncio.Event()
+
+        def wait(face):
+            assert goes_on.wait(20)
+            return face
+
+        await begin(app, pilot, ("tell", Progress("turn 1 of 25: asks opus", 4.0)), wrap=wait)
+        app.screen.call_later(is_late.wait)
+        goes_on.set()
+        while app.busy:
+            await asyncio.sleep(0.01)
+        is_late.set()
+        await settled(pilot, lambda: "esc: close" in "\n".join(screen_text(app)))
+
+        assert "has ended" in "\n".join(screen_text(app))
+        await close(app, pilot, settled)
 
 
 async def close(app, pilot, settled):

@@ -79,6 +79,14 @@ class AgentScreen(ScrollScreen[None]):
             self.heading = heading
             super().__init__()
 
+    class Ended(Message):
+        """What came of it, behind everything that its thread has said: the app's own queue could overtake that."""
+
+        def __init__(self, heading: str, lines: Sequence[Line]) -> None:
+            self.heading = heading
+            self.lines = lines
+            super().__init__()
+
     def __init__(self, agent: SetupAgent, wish: SetupWish) -> None:
         super().__init__()
         self._agent = agent
@@ -187,18 +195,20 @@ class AgentScreen(ScrollScreen[None]):
         self._app.say("`:setup agent` goes back to the set-up")
 
     def _end(self, end: SetupEnd) -> None:
-        self._job, self._heading = None, "has ended"
-        self._withdraw()
-        self._note(log.end_lines(end))
+        self.post_message(self.Ended("has ended", log.end_lines(end)))
         if not is_standing(self):
             self._app.say("The set-up has ended: `:setup agent` shows what came of it")
         self._app.take_snapshot()
 
     def _fail(self, error: Exception) -> None:
-        self._job, self._heading = None, "has failed"
+        lines: tuple[Line, ...] = ((), ((f"✗ {getattr(error, 'message', error)}", "bad"),))
+        self.post_message(self.Ended("has failed", lines))
+
+    @on(Ended)
+    def _take_end(self, message: Ended) -> None:
+        self._job, self._heading = None, message.heading
         self._withdraw()
-        self._note(((),))
-        self._note((((f"✗ {getattr(error, 'message', error)}", "bad"),),))
+        self._note(message.lines)
 
     @on(Withdrawn)
     def _withdraw(self) -> None:
