@@ -17,7 +17,7 @@ class Extending:
     def __init__(self):
         self.notes = []
         self._engines = []
-        self.settings = ["extension_timeout_seconds=0.3"]
+        self.settings = ["extension_timeout_seconds=60"]  # a test of this limit alone has less
         self.open()
 
     def open(self, *options, has_none=False):

@@ -65,17 +65,20 @@ def test_the_first_that_refuses_ends_the_chain(extending):
         pytest.param("def before_fork(self): raise KeyboardInterrupt", "KeyboardInterrupt", id="interrupts"),
         pytest.param("def before_fork(self): raise MemoryError", "MemoryError", id="memory"),
         pytest.param("def before_fork(self): bytearray(1 << 62)", "MemoryError", id="takes memory"),
-        pytest.param("def before_fork(self): time.sleep(60)", "longer than 0.3 s", id="hangs"),
+        pytest.param("def before_fork(self): time.sleep(60)", "longer than 0.5 s", id="hangs"),
         pytest.param("def before_fork(self, strange): pass", "cannot be loaded", id="strange arguments"),
         pytest.param("pass", "declares the hook `before_fork`", id="no such method"),
         pytest.param("def __init__(self): raise OSError('no')", "OSError: no", id="cannot be made"),
-        pytest.param("time.sleep(60)", "longer than 0.3 s", id="imports slowly"),
+        pytest.param("time.sleep(60)", "longer than 0.5 s", id="imports slowly"),
         pytest.param("sys.exit()", "SystemExit", id="exits at import"),
         pytest.param("def on_load(self, context): raise ValueError", "ValueError", id="cannot begin"),
         pytest.param("exec('def f(:')", "SyntaxError", id="no Python"),
     ],
 )
 def test_a_failing_guard_refuses_is_named_and_is_switched_off_at_the_third_time(extending, code, reason):
+    if "longer" in reason:  # the others have all the time they need
+        extending.settings = ["extension_timeout_seconds=0.5"]
+        extending.open()
     extending.write("bad", code, hooks=FORK)
     extending.write("good", "def before_fork(self): pass", hooks=FORK)
     extending.allow("bad", "good")
@@ -92,18 +95,16 @@ def test_a_failing_guard_refuses_is_named_and_is_switched_off_at_the_third_time(
 
 
 def test_extensions_have_a_time_together_and_who_is_asked_last_has_not_failed(extending):
-    for name in ("first", "last"):
-        extending.write(name, "def before_fork(self): time.sleep(0.2)", hooks=FORK)
+    extending.write("first", "def before_fork(self, entry): pass", hooks=FORK)
+    extending.write("last", "def before_fork(self, entry): time.sleep(60 if entry == 'slow' else 0)", hooks=FORK)
     extending.allow("first", "last")
     extending.guard()
 
-    started = time.monotonic()
     with (
-        extending.set.running.within(started + 0.3),
+        extending.set.running.within(time.monotonic() + 1),
         pytest.raises(ExtensionRefused, match="'last' has not answered, and extensions have taken too long together"),
     ):
-        extending.guard()
-    assert time.monotonic() - started < 0.4
+        extending.set.guard("before_fork", HERE, entry="slow")
     assert 0 == extending.status("last").standing.failures
 
 

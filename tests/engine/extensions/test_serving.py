@@ -62,8 +62,6 @@ def serving(extending, home):
         (place / "umbrella" / "SKILL.md").write_text("---\nname: umbrella\ndescription: When\n---\nLook up.\n")
         with (place / "extension.toml").open("a") as file:
             file.write(MANIFEST)
-        extending.settings = ["extension_timeout_seconds=5"]
-        extending.open()
         extending.allow("weather")
         lines = [
             json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
