@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.cli.agents.prompt import add_prompt, prompt
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, seconds
@@ -20,7 +19,6 @@ from oulipoly_engine.core.agents.capabilities import parse_capabilities
 from oulipoly_engine.core.agents.containers import BASE_IMAGE
 from oulipoly_engine.core.agents.limits import parse_limits
 from oulipoly_engine.core.agents.mounts import parse_mount
-from oulipoly_engine.core.agents.plan import parse_pairs
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
@@ -127,7 +125,8 @@ def _add_chat(parser: Parser) -> None:
 
 # Life ----------------------------------------------------------------------------------------------------------------
 def _run(context: Context, options: Namespace) -> int:
-    from oulipoly_engine.facade.agents.agents import AgentWish  # noqa: PLC0415 - 80 ms, lists need none of it
+    from oulipoly_engine.core.agents.plan import parse_pairs  # noqa: PLC0415 - 2 ms, lists need none of it
+    from oulipoly_engine.facade.agents.agents import AgentWish  # noqa: PLC0415 - 80 ms, the same
 
     home = str(context.engine.paths.home)
     overrides = Overrides(
@@ -258,6 +257,18 @@ def _logs(context: Context, options: Namespace) -> int:
 
 
 # Work ----------------------------------------------------------------------------------------------------------------
+def _add_prompt(parser: Parser) -> None:
+    from oulipoly_engine.cli.agents.prompt import add_prompt  # noqa: PLC0415 - 1 ms, lists need none of it
+
+    add_prompt(parser)
+
+
+def _prompt(context: Context, options: Namespace) -> int:
+    from oulipoly_engine.cli.agents.prompt import prompt  # noqa: PLC0415 - the same
+
+    return prompt(context, options)
+
+
 class _Stream:
     """One of our streams."""
 
@@ -318,7 +329,7 @@ _VERBS: Mapping[str, _Verb] = {
     "logs": (_add_logs, _logs),
     "inspect": (_add_name, _inspect),
     "exec": (_add_exec, _exec),
-    "prompt": (add_prompt, prompt),
+    "prompt": (_add_prompt, _prompt),
     "sessions": (_add_name, _sessions),
     "chat": (_add_chat, _chat),
 }

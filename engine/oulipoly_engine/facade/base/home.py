@@ -219,7 +219,6 @@ class Home:
         In read-only mode an empty one in memory stands in for a missing file. Raises StoreUnusable or
         SchemaIncompatible.
         """
-        from oulipoly_engine.service.runs import orphans
         from oulipoly_engine.store.base.db import open_empty_store, open_store
 
         with self._opening:
@@ -230,7 +229,9 @@ class Home:
                 self._store = open_store(self.paths.state_db)
                 if self.is_app:  # its work runs in hundreds of short threads
                     self._store.keep_idle()
-                if not self.read_only:
+                if not self.read_only and self._store.has_running():
+                    from oulipoly_engine.service.runs import orphans
+
                     with suppress(StoreUnusable), self._explain_errors():  # who came to read shall read
                         orphans.close_lost(self._store, self.now(), self.paths)
             return self._store

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-import secrets
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts import arguments
@@ -32,8 +31,6 @@ from oulipoly_engine.core.boxes.bubblewrap import PROXY_PORT, PROXY_VARIABLES
 from oulipoly_engine.core.live.runtimes import Runtime, proxy_environment
 from oulipoly_engine.errors import IsolationUnavailable, SystemRefused
 from oulipoly_engine.private_files import make_folder
-from oulipoly_engine.process.boxes.api_route import ApiRoute
-from oulipoly_engine.process.boxes.proxy import AllowListProxy
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import read_regular
@@ -46,6 +43,11 @@ from oulipoly_engine.service.agents.start import (
     find_cli,
     list_homes_of_wrapper,
 )
+
+if TYPE_CHECKING:
+    from oulipoly_engine.process.boxes.api_route import ApiRoute
+
+# ruff: noqa: PLC0415 - proxy, TLS and random tokens take 12 ms: a list, which only describes logins, needs none of them
 
 CLI_HOMES = "cli"  # of an agent's tree: the homes of its CLIs, which it writes and cannot put aside
 _LONGEST_FILE = 1 << 20
@@ -130,6 +132,10 @@ def serve_box(box: Box, path: Path, order: LoginOrder | None, clock: Clock) -> I
 
     path: of its socket, of a box whose network is a proxy. Raises SystemRefused where it cannot listen.
     """
+    import secrets
+
+    from oulipoly_engine.process.boxes.proxy import AllowListProxy
+
     token = f"sk-ant-agent-{secrets.token_urlsafe(32)}"
     addresses = () if order is None else tuple(parse_allowed(text) for text in order.addresses)
     route = None if order is None else _make_route(order, token, clock)
@@ -168,6 +174,8 @@ def _make_route(order: LoginOrder, token: str, clock: Clock) -> ApiRoute | None:
     def read() -> ApiLogin | str:
         return host_login.read(_read_files(host_login, order.sources), clock.now())
 
+    from oulipoly_engine.process.boxes.api_route import ApiRoute
+
     login = read()
     return ApiRoute(token, () if isinstance(login, str) else login.paths, read)
 
@@ -177,7 +185,7 @@ def _find_login(chosen: CliAccount, environment: Mapping[str, str], clock: Clock
     cli = chosen.cli
     if cli is None or cli.host_login is None:
         return "its CLI takes no address of a proxy from us"
-    program = Path(shutil.which(runtime.program) or runtime.program).name
+    program = Path(runtime.program).name
     if program != cli.name:
         return f"its program {program} is not {cli.name} itself, and may log in by itself"
     if runtime.proxy:
@@ -239,6 +247,8 @@ def _link_folder(home: Path, account_home: Path, name: str) -> str:
     real = str(target.resolve())
     if not (link.is_symlink() and str(link.readlink()) == real):
         if link.is_dir() and not link.is_symlink():
+            import shutil
+
             shutil.rmtree(link)
         else:
             link.unlink(missing_ok=True)

@@ -6,7 +6,6 @@ import contextlib
 import os
 import posixpath
 import shlex
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -34,11 +33,8 @@ from oulipoly_engine.core.agents.limits import box_limits
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.boxes.box import Box, Level, Network
 from oulipoly_engine.core.live.runtimes import Runtime
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AgentStateInvalid, IsolationUnavailable, ProgramMissing
-from oulipoly_engine.executors.container_process import holder_words
 from oulipoly_engine.executors.docker_api import connect, find_host, find_user
-from oulipoly_engine.process.script import EXEC, run_script
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import read_regular
 
@@ -85,6 +81,8 @@ def require_ready(agent: Agent) -> None:
 
 def try_cli(start: AgentStart, runtime: Runtime, level: str) -> None:
     """Have a CLI say its version in its box. Raises IsolationUnavailable where it does not."""
+    from oulipoly_engine.process.script import EXEC, run_script  # noqa: PLC0415 - 2 ms, only a start asks
+
     environment = {**start.environment, **runtime.environment}
     workspace = Path(start.environment["HOME"]).parent / "workspace"
     box = start.box and replace(start.box, network=Network.NONE)  # nothing is asked
@@ -104,6 +102,8 @@ def explain_failure(program: str, level: str, stderr: bytes) -> str:
     """Say why a CLI does not start in an isolation, and what to do. stderr: what was written where it was tried."""
     if level != CONTAINER:
         return f"{program} does not start in a box of the level {level}: -v gives it what it reads besides"
+    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 3 ms, nearly all do start
+
     line = redact(stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
     return (
         f"{program} does not start in a container{f' ({line})' if line else ''}: --base-image names an image with the "
@@ -113,6 +113,8 @@ def explain_failure(program: str, level: str, stderr: bytes) -> str:
 
 def find_cli(runtime: Runtime) -> str:
     """Return the path of a runtime's program. Raises ProgramMissing."""
+    import shutil  # noqa: PLC0415 - 2 ms, who only looks starts nothing
+
     program = shutil.which(runtime.program) if runtime.program else None
     if program is None:
         raise ProgramMissing(f"there is no program {runtime.program!r}: install it, or correct {runtime.named_in}")
@@ -198,6 +200,8 @@ def container_bin_dirs(agent: Agent) -> tuple[str, ...]:
 
 def start_in_container(root: Path, agent: Agent, order: ContainerOrder, folders: tuple[str, ...] = ()) -> AgentStart:
     """Return how a program is started in a container. folders: on its PATH behind those of the agent's tools."""
+    from oulipoly_engine.executors.container_process import holder_words  # noqa: PLC0415 - 3 ms, few have containers
+
     place = container_root(str(root), has_own_runtime=agent.has_own_runtime)
     environment, skipped = _environment(agent, place, (*container_bin_dirs(agent), *folders))
     return AgentStart(environment, None, before=holder_words(order), skipped=skipped)
@@ -330,6 +334,8 @@ def _find_interpreter(program: str) -> str:
             first = file.read(_LONGEST_SHEBANG).partition(b"\n")[0]
     except OSError:
         return ""
+    import shutil  # noqa: PLC0415 - the same
+
     words = os.fsdecode(first.removeprefix(b"#!")).split() if first.startswith(b"#!") else []
     if words and Path(words[0]).name == "env":
         return next((path for word in words[1:] if (path := shutil.which(word))), "")

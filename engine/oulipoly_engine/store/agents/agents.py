@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +14,9 @@ from oulipoly_engine.core.agents.states import Event, Reason
 from oulipoly_engine.core.live.states import TURN_OPEN
 from oulipoly_engine.errors import AgentStateInvalid, NameTaken
 from oulipoly_engine.records import asdict, prepare
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.live import AgentHistoryRow, AgentRow, AgentSessionRow, LiveSessionRow, LiveTurnRow
 
@@ -108,12 +109,15 @@ def find(store: Store, identity: str) -> tuple[Agent, ...]:
     return tuple(agent for agent in agents if agent.name == identity) or agents
 
 
+@compile_query
+def _select_other_than(status: Parameter) -> Query:
+    row = AgentRow
+    return row.select(*_COLUMNS).where(row.status != status).order_by(row.created_at, row.agent_id)
+
+
 def list_agents(store: Store, *, has_removed: bool = False) -> tuple[Agent, ...]:
     """Return the agents, oldest first."""
-    row = AgentRow
-    query = row.select(*_COLUMNS).order_by(row.created_at, row.agent_id)
-    query = query if has_removed else query.where(row.status != "removed")
-    return tuple(map(_read, store.rows(query)))
+    return tuple(map(_read, store.rows(_select_other_than("" if has_removed else "removed"))))
 
 
 def read_history(store: Store, agent_id: str, limit: int = 50) -> tuple[Change, ...]:
@@ -179,26 +183,30 @@ def list_sessions(store: Store, agent_id: str) -> tuple[str, ...]:
     return tuple(session_id for (session_id,) in store.rows(query))
 
 
-def list_accounts(store: Store) -> dict[str, str]:
-    """Return by agent what its newest session is on: an account, or a runtime that has none."""
+@compile_query
+def _select_accounts() -> Query:
     row = LiveSessionRow
     session = AgentSessionRow
-    query = session.select(session.agent_id, row.account, row.runtime_id).join(
-        row, on=row.session_id == session.session_id
-    )
-    return {
-        agent_id: account or runtime for agent_id, account, runtime in store.rows(query.order_by(session.created_at))
-    }
+    query = session.select(session.agent_id, row.account, row.runtime_id)
+    return query.join(row, on=row.session_id == session.session_id).order_by(session.created_at)
 
 
-def list_open_turns(store: Store, agent_ids: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:
-    """Return agent and session of each turn that is under way; of some agents alone, or of all."""
+def list_accounts(store: Store) -> dict[str, str]:
+    """Return by agent what its newest session is on: an account, or a runtime that has none."""
+    return {agent_id: account or runtime for agent_id, account, runtime in store.rows(_select_accounts())}
+
+
+@compile_query
+def _select_open_turns() -> Query:
     row = LiveTurnRow
     session = AgentSessionRow
     query = session.select(session.agent_id, session.session_id).join(row, on=row.session_id == session.session_id)
-    query = query.where(row.status.in_(TURN_OPEN))
-    query = query.where(session.agent_id.in_(tuple(agent_ids))) if agent_ids else query
-    return tuple((agent_id, session_id) for agent_id, session_id in store.rows(query))
+    return query.where(row.status.in_(TURN_OPEN))
+
+
+def list_open_turns(store: Store) -> tuple[tuple[str, str], ...]:
+    """Return agent and session of each turn that is under way."""
+    return tuple((agent_id, session_id) for agent_id, session_id in store.rows(_select_open_turns()))
 
 
 def _read(values: tuple[Any, ...]) -> Agent:

@@ -9,7 +9,9 @@ from typing import Any
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.agents.agents import JOB, JOB_OPEN, Job
+from oulipoly_engine.store.base.compiled import compile_query
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.base.rows import column_values, name_values
 from oulipoly_engine.store.models.live import AgentJobRow
 
@@ -82,12 +84,16 @@ def list_jobs(
     return tuple(job for job in jobs if wanted <= job.labels.items())[:limit]
 
 
+@compile_query
+def _select_open() -> Query:
+    row = AgentJobRow
+    return row.select(*_COLUMNS).where(row.status.in_(JOB_OPEN)).order_by(row.created_at)
+
+
 def list_open(store: Store, agent_ids: Sequence[str] = ()) -> tuple[Job, ...]:
     """Return the jobs that wait or run; of some agents alone, or of all."""
-    row = AgentJobRow
-    query = row.select(*_COLUMNS).where(row.status.in_(JOB_OPEN)).order_by(row.created_at)
-    query = query.where(row.agent_id.in_(tuple(agent_ids))) if agent_ids else query
-    return tuple(map(_read, store.rows(query)))
+    jobs = map(_read, store.rows(_select_open()))  # they are few
+    return tuple(job for job in jobs if not agent_ids or job.agent_id in agent_ids)
 
 
 def _read(values: tuple[Any, ...]) -> Job:

@@ -25,10 +25,12 @@ from oulipoly_engine.store.base.orm import Model, PeeweeException, Query
 from oulipoly_engine.store.base.schema import BUSY_TIMEOUT_S, DATABASE_ERRORS
 from oulipoly_engine.store.base.state_path import reason_of, refuse_other_kinds
 
+LOOK_BACK = 1000  # rows of runs in which lost ones are sought: each start looks, so they never get far
 _OWN_ERRORS = (sqlite3.Error, PeeweeException)
 _ASKING_ERRORS = (*DATABASE_ERRORS, PeeweeException)
 
 Question = Query | BoundQuery | str  # with models, compiled, or SQL with parameters
+_RUNNING = "SELECT 1 FROM invocations WHERE status = 'running' AND id > (SELECT MAX(id) FROM invocations) - ? LIMIT 1"
 _DEFERRED_PAGES = 4000  # of 4 KiB in the log; SQLite's own is 1000
 
 
@@ -136,6 +138,10 @@ class Store:
     def has_readers(self) -> bool:
         """Return whether anybody is told what happens (`store.outbox`): who tells asks first, in 6 us."""
         return bool(self.rows("SELECT 1 FROM event_readers LIMIT 1"))
+
+    def has_running(self) -> bool:
+        """Return whether a recent run counts as running: who looks for lost ones asks first, without 6 ms of code."""
+        return bool(self.rows(_RUNNING, (LOOK_BACK,)))
 
     def data_version(self) -> int:
         """Return a number that changes whenever another connection has written."""

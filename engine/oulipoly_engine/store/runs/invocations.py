@@ -9,14 +9,13 @@ from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.runs.invocations import NOT_KEPT, Invocation, Outcome, Status
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
-from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.db import LOOK_BACK, Store
 from oulipoly_engine.store.base.dialect import each_of, literal
 from oulipoly_engine.store.base.orm import EXCLUDED, Query, fn
 from oulipoly_engine.store.models.runs import AccountCounterRow, DecisionRow, InvocationRow
 from oulipoly_engine.store.quota import quotas
 
 _LAST_ERROR_LIMIT = 500  # characters; contract 1.8
-_LOOK_BACK = 1000  # rows in which lost ones are sought: each start looks, so they never get far
 _MOST_LOST = 100  # runs without a session that a scan looks for
 _NO_FAILURES = ("guard_drop", "stdout_failed", "stdout_closed", NOT_KEPT)  # beside what we interrupted
 _FIELDS = InvocationRow._meta.sorted_fields
@@ -150,7 +149,7 @@ def _select_owned() -> Query:
 
 def _long_ago() -> Query:
     newest = InvocationRow.alias()
-    return newest.select(fn.COALESCE(fn.MAX(newest.id), 0) - _LOOK_BACK)
+    return newest.select(fn.COALESCE(fn.MAX(newest.id), 0) - LOOK_BACK)
 
 
 def find_owned(store: Store) -> tuple[Invocation, ...]:

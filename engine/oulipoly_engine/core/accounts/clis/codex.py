@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -85,6 +84,8 @@ def _profile(auth: Mapping[str, Any]) -> Profile:
 
 def _configured(text: str) -> Iterator[Profile]:
     """Yield the profiles of its config.toml, which share the login."""
+    import tomllib  # noqa: PLC0415 - 2 ms, only who looks for profiles needs it
+
     try:
         told = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -37,6 +36,8 @@ _CODEX_SETTINGS = {  # nothing that asks others than the API
 
 
 def _read_codex(sources: LoginSources, now: datetime) -> ApiLogin | str:
+    import tomllib  # noqa: PLC0415 - 2 ms, only a login in its files is read so
+
     try:
         config = tomllib.loads(sources.files.get("config.toml", ""))
     except (tomllib.TOMLDecodeError, RecursionError):
