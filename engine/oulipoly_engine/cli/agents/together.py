@@ -1,4 +1,4 @@
-"""`agent link|unlink|links|notes|token`: what running agents may do together, and what each keeps."""
+"""`agent link|unlink|links`, `note …`, `token …`: what running agents may do together, and what each keeps."""
 
 from __future__ import annotations
 
@@ -15,27 +15,23 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.agents.capabilities import Note
 from oulipoly_engine.core.agents.tokens import AgentToken
 from oulipoly_engine.core.text.columns import plain, table
-from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.facade.agents.together import AgentLink
 
 _MORE = {
-    "link": "FROM gets the answer's text and nothing else. It needs the capability agent-prompt.",
-    "notes": "Without ACTION they are listed. `set` reads the text from stdin where TEXT is `-` or missing.",
-    "token": "What is made is printed once: `agents ext serve --agent` takes it from RUNNER_AGENT_TOKEN.",
+    "agent link": "FROM gets the answer's text and nothing else. It needs the capability agent-prompt.",
+    "token create": "It is printed once. REST takes it as a bearer's, `ext serve --agent` from RUNNER_AGENT_TOKEN.",
 }
 _LINKS = ("FROM", "MAY PROMPT", "SINCE")
 _NOTES = ("KEY", "CHARACTERS", "PINNED")
 _TOKENS = ("ID", "AGENT", "ISSUER", "EXPIRES", "STATE", "CAPABILITIES")
-_WITH_KEY = ("get", "set", "delete", "pin", "unpin")
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve one of the verbs."""
-    verb = name.partition(" ")[2]
-    parser = Parser(prog=f"{context.program} {name}", command=name, more=_MORE.get(verb, ""))
+    parser = Parser(prog=f"{context.program} {name}", command=name, more=_MORE.get(name, ""))
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    add, serve = _VERBS[verb]
+    add, serve = _VERBS[name]
     add(parser)
     return serve(context, parse_agreed(parser, name, arguments))
 
@@ -59,10 +55,6 @@ def _unlink(context: Context, options: Namespace) -> int:
     return tell(options, _link_json(link), f"{plain(link.source.name)} may not prompt {plain(link.target.name)}")
 
 
-def _add_links(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", default="", help="those from and to this agent")
-
-
 def _links(context: Context, options: Namespace) -> int:
     links = context.engine.together.list_links(options.name)
     rows = [(link.source.name, link.target.name, f"{link.allowed_at.astimezone():%Y-%m-%d %H:%M}") for link in links]
@@ -81,38 +73,18 @@ def _link_json(link: AgentLink) -> dict[str, Any]:
 
 
 # Notes ---------------------------------------------------------------------------------------------------------------
-def _add_notes(parser: Parser) -> None:
+def _add_name(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help="the agent's name or id")
-    actions = ("list", *_WITH_KEY)
-    parser.add_argument("action", metavar="ACTION", nargs="?", default="list", choices=actions, help=", ".join(actions))
-    parser.add_argument("key", metavar="KEY", nargs="?", default="", help="the note's name")
-    parser.add_argument("text", metavar="TEXT", nargs="*", help="of `set`")
 
 
-def _notes(context: Context, options: Namespace) -> int:
-    together = context.engine.together
-    if options.action == "list":
-        return _list_notes(context, options)
-    if not options.key:
-        raise UsageInvalid(f"`agent notes NAME {options.action}` needs the KEY of a note")
-    key = plain(options.key)
-    match options.action:
-        case "get":
-            note = together.read_note(options.name, options.key)
-            return tell(options, _note_json(note) | {"text": note.text}, *note.text.splitlines())
-        case "set":
-            text = " ".join(options.text)
-            text = stdio.read_patiently(diagnostics.note) if text in ("", "-") else text
-            note = together.save_note(options.name, options.key, text)
-            secrets = ["what looks like a secret was taken out"] if note.text != text else []
-            return tell(options, _note_json(note), f"{key} is kept", notes=secrets)
-        case "delete":
-            together.delete_note(options.name, options.key)
-            return tell(options, {"key": options.key}, f"{key} is deleted")
-    is_pinned = options.action == "pin"
-    note = together.pin_note(options.name, options.key, is_pinned=is_pinned)
-    how = "pinned into" if is_pinned else "unpinned from"
-    return tell(options, _note_json(note), f"{key} is {how} the context of its next sessions")
+def _add_note(parser: Parser) -> None:
+    _add_name(parser)
+    parser.add_argument("key", metavar="KEY", help="the note's name")
+
+
+def _add_text(parser: Parser) -> None:
+    _add_note(parser)
+    parser.add_argument("text", metavar="TEXT", nargs="*", help="what is kept; `-` or nothing: stdin")
 
 
 def _list_notes(context: Context, options: Namespace) -> int:
@@ -122,35 +94,67 @@ def _list_notes(context: Context, options: Namespace) -> int:
     return _tell_rows(options, {"notes": [_note_json(note) for note in notes]}, (_NOTES, *rows), none)
 
 
+def _get_note(context: Context, options: Namespace) -> int:
+    note = context.engine.together.read_note(options.name, options.key)
+    return tell(options, _note_json(note) | {"text": note.text}, *note.text.splitlines())
+
+
+def _set_note(context: Context, options: Namespace) -> int:
+    text = " ".join(options.text)
+    text = stdio.read_patiently(diagnostics.note) if text in ("", "-") else text
+    note = context.engine.together.save_note(options.name, options.key, text)
+    secrets = ["what looks like a secret was taken out"] if note.text != text else []
+    return tell(options, _note_json(note), f"{plain(options.key)} is kept", notes=secrets)
+
+
+def _remove_note(context: Context, options: Namespace) -> int:
+    context.engine.together.delete_note(options.name, options.key)
+    return tell(options, {"key": options.key}, f"{plain(options.key)} is removed")
+
+
+def _pin(context: Context, options: Namespace) -> int:
+    note = context.engine.together.pin_note(options.name, options.key, is_pinned=True)
+    return tell(options, _note_json(note), f"{plain(note.key)} is pinned into the context of its next sessions")
+
+
+def _unpin(context: Context, options: Namespace) -> int:
+    note = context.engine.together.pin_note(options.name, options.key, is_pinned=False)
+    return tell(options, _note_json(note), f"{plain(note.key)} is unpinned from the context of its next sessions")
+
+
 def _note_json(note: Note) -> dict[str, Any]:
     return {"key": note.key, "characters": len(note.text), "pinned": note.is_pinned}
 
 
 # Tokens --------------------------------------------------------------------------------------------------------------
+def _add_create(parser: Parser) -> None:
+    _add_name(parser)
+    parser.add_argument("--capability", action="append", default=[], metavar="NAME", help="give this one alone")
+
+
+def _add_filter(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", default="", help="those of this agent")
+
+
 def _add_token(parser: Parser) -> None:
-    parser.add_argument("action", metavar="ACTION", choices=("create", "ls", "revoke"), help="create, ls or revoke")
-    parser.add_argument(
-        "subject", metavar="SUBJECT", nargs="?", default="", help="the agent; of `revoke` the token's id"
-    )
-    parser.add_argument("--capability", action="append", default=[], metavar="NAME", help="of `create`: this one alone")
+    parser.add_argument("token", metavar="ID", help="the token's id; its beginning is enough")
 
 
-def _token(context: Context, options: Namespace) -> int:
-    together = context.engine.together
-    if options.action == "ls":
-        listed = together.list_tokens(options.subject)
-        rows = [_token_row(token, name) for token, name in listed]
-        document = {"tokens": [_token_json(token, name) for token, name in listed]}
-        return _tell_rows(options, document, (_TOKENS, *rows), "no tokens were made")
-    if not options.subject:
-        raise UsageInvalid(
-            f"`agent token {options.action}` needs {'an agent' if options.action == 'create' else 'an id'}"
-        )
-    if options.action == "create":
-        token, text = together.make_token(options.subject, options.capability)
-        note = f"token {token.token_id}, until {token.expires_at:%Y-%m-%d}; it is not shown again"
-        return tell(options, _token_json(token, options.subject) | {"token": text}, text, notes=[note])
-    token, name = together.revoke_token(options.subject)
+def _create_token(context: Context, options: Namespace) -> int:
+    token, text = context.engine.together.make_token(options.name, options.capability)
+    note = f"token {token.token_id}, until {token.expires_at:%Y-%m-%d}; it is not shown again"
+    return tell(options, _token_json(token, options.name) | {"token": text}, text, notes=[note])
+
+
+def _list_tokens(context: Context, options: Namespace) -> int:
+    listed = context.engine.together.list_tokens(options.name)
+    rows = [_token_row(token, name) for token, name in listed]
+    document = {"tokens": [_token_json(token, name) for token, name in listed]}
+    return _tell_rows(options, document, (_TOKENS, *rows), "no tokens were made")
+
+
+def _revoke_token(context: Context, options: Namespace) -> int:
+    token, name = context.engine.together.revoke_token(options.token)
     return tell(options, _token_json(token, name), f"the token {token.token_id} of {plain(name)} is revoked")
 
 
@@ -181,9 +185,16 @@ def _tell_rows(options: Namespace, document: Mapping[str, Any], rows: tuple[tupl
 
 
 _VERBS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Context, Namespace], int]]] = {
-    "link": (_add_ends, _link),
-    "unlink": (_add_ends, _unlink),
-    "links": (_add_links, _links),
-    "notes": (_add_notes, _notes),
-    "token": (_add_token, _token),
+    "agent link": (_add_ends, _link),
+    "agent unlink": (_add_ends, _unlink),
+    "agent links": (_add_filter, _links),
+    "note ls": (_add_name, _list_notes),
+    "note get": (_add_note, _get_note),
+    "note set": (_add_text, _set_note),
+    "note rm": (_add_note, _remove_note),
+    "note pin": (_add_note, _pin),
+    "note unpin": (_add_note, _unpin),
+    "token create": (_add_create, _create_token),
+    "token ls": (_add_filter, _list_tokens),
+    "token revoke": (_add_token, _revoke_token),
 }

@@ -1,4 +1,4 @@
-"""What an agent may be given to do by tools of ours: the catalogue, and what the tools take. Pure.
+"""What agents may do: the catalogue of tools of ours with what they take, and who may use which command. Pure.
 
 The names are openotters' functions in the form that an Agentfile demands: DNS-1123 labels. `note_save` is taken too.
 """
@@ -6,6 +6,7 @@ The names are openotters' functions in the form that an Agentfile demands: DNS-1
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import Any
 
 from oulipoly_engine.core.images import names
@@ -60,6 +61,31 @@ _OFFERED = (
     ),
 )
 CAPABILITIES: Mapping[str, Capability] = {capability.name: capability for capability in _OFFERED}
+
+
+class Caller(StrEnum):
+    """Who asks."""
+
+    PERSON = "a person"
+    ITSELF = "what the agent itself has started"
+    LINKED = "what an agent has started that may prompt it"  # by a link and the capability agent-prompt
+    OTHER = "what another agent, or any run of ours, has started"
+
+
+# Looking is open to all, as it is at sessions. Notes are their agent's own, which has tools of ours for them.
+_ANYONE = frozenset(Caller)
+_PERSON = frozenset({Caller.PERSON})
+_ITSELF = frozenset({Caller.PERSON, Caller.ITSELF})  # a tool runs in the agent's own box: it could run that anyway
+_LINKED = frozenset({Caller.PERSON, Caller.LINKED})
+MAY: Mapping[str, frozenset[Caller]] = {
+    **dict.fromkeys(("agent ps", "agent inspect", "agent logs", "agent sessions"), _ANYONE),
+    **dict.fromkeys(("agent links", "token ls", "job ls", "job inspect", "job await"), _ANYONE),
+    **dict.fromkeys(("agent exec", "job run", "job cancel"), _ITSELF),
+    "agent prompt": _LINKED,
+    **dict.fromkeys(("agent run", "agent start", "agent stop", "agent rm", "agent chat"), _PERSON),
+    **dict.fromkeys(("agent link", "agent unlink", "token create", "token revoke"), _PERSON),
+    **dict.fromkeys(("note ls", "note get", "note set", "note rm", "note pin", "note unpin"), _PERSON),
+}
 
 
 def keep_known(words: Iterable[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 | issuer     | made by                 | holds    | gives                                                |
 |------------|-------------------------|----------|------------------------------------------------------|
 | `agent`    | the start of an agent   | 10 years | the agent's capabilities, along its links of now     |
-| `operator` | `agents agent token`    | 1 year   | those of them that the token names, if they hold now |
+| `operator` | `agents token create`   | 1 year   | those of them that the token names, if they hold now |
 
 The algorithm is pinned: what the header of a token says is compared, never followed. The signature is looked at first,
 so that a forged token tells nothing about which ones are revoked. Written by hand: one HMAC, and no dependency.

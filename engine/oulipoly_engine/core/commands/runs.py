@@ -9,6 +9,7 @@ _RUN = Argument("run", choices="runs")
 _JOB = Argument("job")
 _AGENT = Argument("agent name")  # of a running one
 _OTHER = Argument("other agent")
+_NOTE = Argument("note")
 
 COMMANDS = (
     writes("prompt", "send prompt", "send one prompt to a model", (MODEL, TEXT), ("ask", "one-shot", "run")),
@@ -75,12 +76,13 @@ COMMANDS = (
         scope="operate",
         is_confirmed=True,
     ),
-    writes(
+    destroys(
         "agent stop",
         "stop agent",
         "stop an agent: its sessions' processes and its tools end",
         (_AGENT,),
         ("end agent", "kill agent"),
+        undo="agent start",
         scope="operate",
     ),
     destroys("agent rm", "remove agent", "stop an agent and remove its tree", (_AGENT,), ("delete agent",)),
@@ -114,8 +116,17 @@ COMMANDS = (
     writes("agent link", "link agents", "let an agent prompt another one", (_AGENT, _OTHER)),
     destroys("agent unlink", "unlink agents", "let an agent prompt another one no more", (_AGENT, _OTHER)),
     reads("agent links", "agent links", "list which agents may prompt which"),
-    writes("agent notes", "agent notes", "list, read, set, delete, pin the notes that an agent keeps", (_AGENT,)),
-    writes("agent token", "agent tokens", "make, list, revoke tokens that give what an agent may do", (_AGENT,)),
+    reads("note ls", "notes", "list the notes that an agent keeps", (_AGENT,)),
+    reads("note get", "read note", "print a note of an agent", (_AGENT, _NOTE)),
+    writes("note set", "set note", "keep a text for an agent", (_AGENT, _NOTE, TEXT)),
+    destroys("note rm", "remove note", "remove a note of an agent", (_AGENT, _NOTE), ("delete note",)),
+    writes("note pin", "pin note", "have a note be part of the context of an agent's next sessions", (_AGENT, _NOTE)),
+    writes("note unpin", "unpin note", "have a note be part of an agent's context no more", (_AGENT, _NOTE)),
+    writes(
+        "token create", "create token", "create a token that gives what an agent may do", (_AGENT,), ("make token",)
+    ),
+    reads("token ls", "tokens", "list the tokens that give what agents may do; without their text"),
+    destroys("token revoke", "revoke token", "make a token of an agent worthless, at once", (Argument("token"),)),
     writes("agent chat", "talk to agent", "talk to an agent line by line", (_AGENT,), ("agent session",)),
     writes(
         "job run",

@@ -18,7 +18,7 @@ WORDS: Mapping[str, str] = {  # a module here -> the first words of its commands
     "changes": "apply changes commit conflict diff file merge promote",
     "quota": "pool quota report status why",
     "requests": "recover requests turn",
-    "runs": "agent job prompt repl resume run trace wait",
+    "runs": "agent job note prompt repl resume run token trace wait",
     "server": "device folder grants serve server",
     "sessions": "chat session",
     "setup": "completion config demo doctor ext pkg setup state telemetry",

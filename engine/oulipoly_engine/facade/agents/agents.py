@@ -18,7 +18,7 @@ from pathlib import Path
 from oulipoly_engine.core.agents import names
 from oulipoly_engine.core.agents.agents import Agent, AgentPlan, Overrides
 from oulipoly_engine.core.agents.capabilities import Note
-from oulipoly_engine.core.agents.containers import BASE_IMAGE, CONTAINER, ContainerPlan
+from oulipoly_engine.core.agents.containers import CONTAINER, ContainerPlan
 from oulipoly_engine.core.agents.environment import RUNTIME_BINARY
 from oulipoly_engine.core.agents.limits import check_limits
 from oulipoly_engine.core.agents.plan import make_plan
@@ -47,7 +47,7 @@ from oulipoly_engine.facade.agents.sources import (
     preview_source,
     read_source,
 )
-from oulipoly_engine.facade.base.own_process import require_person
+from oulipoly_engine.facade.base.agent_rights import require_right
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.liveness import has_ended_mark, own_mark
 from oulipoly_engine.records import Record, replace
@@ -125,14 +125,11 @@ class Agents(AgentInspection):
         Raises AgentFailed, NameTaken, IsolationUnavailable, UsageInvalid.
         """
         self._home.refuse_if_read_only("run an agent")
-        if wish.isolation == Level.NONE:
-            require_person("run an agent without isolation")
+        require_right(self._home, "agent run")
         if wish.overrides.addresses and wish.isolation != Level.SEALED:
             raise UsageInvalid("--address needs --isolation sealed: the network of other levels is this machine's")
         for text in wish.overrides.addresses:
             parse_allowed(text)
-        if wish.overrides.base_image != BASE_IMAGE:
-            require_person("choose the image that containers are made of")
         if wish.isolation:
             check_isolation(wish.isolation)
         check_limits(wish.overrides.limits, wish.isolation)
@@ -159,6 +156,7 @@ class Agents(AgentInspection):
         """Start a stopped or failed agent again on its tree. Raises AgentStateInvalid where it runs, AgentFailed."""
         self._home.refuse_if_read_only("start an agent")
         agent = self.find(identity)
+        require_right(self._home, "agent start", agent)
         if agent.status == "failed":
             self._end_supervisor(agent)  # which waits to try again
         with self._home.lend_store() as store:
@@ -170,6 +168,7 @@ class Agents(AgentInspection):
         """Stop an agent: its sessions' processes and its tools end. One that does not run stays as it is."""
         self._home.refuse_if_read_only("stop an agent")
         agent = self.find(identity)
+        require_right(self._home, "agent stop", agent)
         with self._home.lend_store() as store:
             self._settle(store)
             self._end_work(store, agent)  # first: one that says that it is stopped has nothing that runs
@@ -184,6 +183,7 @@ class Agents(AgentInspection):
         """Stop an agent and remove its tree. Its sessions stay in the list of sessions. Raises SystemRefused."""
         self._home.refuse_if_read_only("remove an agent")
         agent = self.find(identity)
+        require_right(self._home, "agent rm", agent)
         with self._home.lend_store() as store:
             if agent.status != "removing":
                 self._end_supervisor(agent)
@@ -272,7 +272,6 @@ class Agents(AgentInspection):
                 check_isolation(guarded)
                 agent = replace(agent, isolation=guarded)
         if not agent.isolation:
-            require_person("run an agent without isolation")
             agent = replace(agent, isolation=Level.NONE.value)
         check_isolation(agent.isolation, agent.plan.container)
         agent = replace(agent, plan=replace(plan, address=plan.address or choose_address()))
@@ -312,9 +311,7 @@ class Agents(AgentInspection):
         """Return the best level of this machine in which an agent's CLI says its version."""
         problem = ""
         for level in _DEFAULT_LEVELS:
-            if level is Level.NONE:
-                require_person(f"run an agent without isolation ({problem})")
-            else:
+            if level is not Level.NONE:
                 try:
                     check_isolation(level.value)
                     self._try_cli(replace(agent, isolation=level.value), root, runtime)

@@ -9,6 +9,7 @@ from oulipoly_engine.core.transcripts.entry_text import passages
 from oulipoly_engine.core.transcripts.turn_script import MESSAGE
 from oulipoly_engine.errors import LiveSessionNotFound, RequestRefused, SessionNotFound
 from oulipoly_engine.facade.agents.work import AgentWork
+from oulipoly_engine.facade.base.agent_rights import require_right
 from oulipoly_engine.facade.base.home import find_only
 from oulipoly_engine.service.sessions.locate import find_typed
 from oulipoly_engine.store.agents import agents
@@ -44,6 +45,7 @@ class AgentSessions(AgentWork):
 
         self._home.refuse_if_read_only("delete a session")
         agent = self.find(identity)
+        require_right(self._home, "agent rm", agent)
         with self._home.lend_store_to_read() as store:
             ids = agents.list_sessions(store, agent.agent_id)
             none = LiveSessionNotFound(f"the session {session[:80]!r} is not one of the agent {agent.name}")

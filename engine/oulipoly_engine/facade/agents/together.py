@@ -9,11 +9,12 @@ from datetime import datetime
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.capabilities import Note, check_key, parse_capabilities
 from oulipoly_engine.core.agents.tokens import AgentToken, write_token
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AgentStateInvalid, LinkMissing, TokenInvalid, UsageInvalid
 from oulipoly_engine.facade.agents.agents import Agents
+from oulipoly_engine.facade.base.agent_rights import require_right
 from oulipoly_engine.facade.base.home import Part, find_only
-from oulipoly_engine.facade.base.own_process import require_person
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.agents.tokens import load_secret, make_token
 from oulipoly_engine.store.agents import agents, together
@@ -34,7 +35,7 @@ class Together(Part):
     # Links -----------------------------------------------------------------------------------------------------------
     def link(self, source: str, target: str) -> AgentLink:
         """Let an agent prompt another one, and return that. Raises AgentNotFound, UsageInvalid, RequestRefused."""
-        with self._writing("link agents") as store:
+        with self._writing("agent link") as store:
             ends = self._find_ends(source, target)
             for agent in ends:
                 if agent.status == "removing":
@@ -45,7 +46,7 @@ class Together(Part):
 
     def unlink(self, source: str, target: str) -> AgentLink:
         """Let an agent prompt another one no more, and return what was. Raises LinkMissing, and as `link`."""
-        with self._writing("unlink agents") as store:
+        with self._writing("agent unlink") as store:
             ends = self._find_ends(source, target)
             if not together.unlink(store, ends[0].agent_id, ends[1].agent_id):
                 raise LinkMissing(f"{ends[0].name} may not prompt {ends[1].name}: `agents agent links` lists who may")
@@ -73,33 +74,33 @@ class Together(Part):
     # Notes -----------------------------------------------------------------------------------------------------------
     def list_notes(self, identity: str) -> tuple[Note, ...]:
         """Return an agent's notes by their keys. Raises AgentNotFound, RequestRefused."""
-        require_person("read notes by this command")
+        require_right(self._home, "note ls")
         with self._home.lend_store_to_read() as store:
             return together.list_notes(store, Agents(self._home).find(identity).agent_id)
 
     def read_note(self, identity: str, key: str) -> Note:
         """Return a note. Raises NoteNotFound, and as `list_notes`."""
-        require_person("read notes by this command")
+        require_right(self._home, "note get")
         with self._home.lend_store_to_read() as store:
             return together.read_note(store, Agents(self._home).find(identity).agent_id, key)
 
     def save_note(self, identity: str, key: str, text: str) -> Note:
         """Keep a text for an agent, without secrets that are known as such, and return it. Raises UsageInvalid."""
-        with self._writing("change notes by this command") as store:
+        with self._writing("note set") as store:
             agent = Agents(self._home).find(identity)
             together.save_note(store, agent.agent_id, check_key(key), redact(text), self._home.now())
             return together.read_note(store, agent.agent_id, key)
 
     def pin_note(self, identity: str, key: str, *, is_pinned: bool) -> Note:
         """Have a note be part of an agent's context from its next session on, or not. Raises NoteNotFound."""
-        with self._writing("pin notes by this command") as store:
+        with self._writing("note pin") as store:
             agent = Agents(self._home).find(identity)
             together.pin_note(store, agent.agent_id, key, is_pinned=is_pinned)
             return together.read_note(store, agent.agent_id, key)
 
     def delete_note(self, identity: str, key: str) -> None:
         """Delete a note of an agent. Raises NoteNotFound."""
-        with self._writing("delete notes by this command") as store:
+        with self._writing("note rm") as store:
             together.delete_note(store, Agents(self._home).find(identity).agent_id, key)
 
     # Tokens ----------------------------------------------------------------------------------------------------------
@@ -108,7 +109,7 @@ class Together(Part):
 
         capabilities: those of the agent that it gives; none: all. Raises UsageInvalid for one that the agent lacks.
         """
-        with self._writing("make tokens") as store:
+        with self._writing("token create") as store:
             agent = Agents(self._home).find(identity)
             named = parse_capabilities(capabilities) or agent.plan.capabilities
             for name in named:
@@ -129,16 +130,16 @@ class Together(Part):
 
     def revoke_token(self, identity: str) -> tuple[AgentToken, str]:
         """Have the token hold no more whose id begins so, and return it with its agent's name. Raises TokenInvalid."""
-        with self._writing("revoke tokens") as store:
+        with self._writing("token revoke") as store:
             begun = [pair for pair in self.list_tokens() if identity and pair[0].token_id.startswith(identity)]
-            none = TokenInvalid(f"there is no token {identity[:60]!r}: `agents agent token ls` lists them")
+            none = TokenInvalid(f"there is no token {identity[:60]!r}: `agents token ls` lists them")
             token, _name = find_only(begun, lambda pair: pair[0].token_id, identity, "tokens", none)
             together.revoke_token(store, token.token_id, self._home.now())
         return next(pair for pair in self.list_tokens() if pair[0].token_id == token.token_id)
 
     @contextmanager
-    def _writing(self, what: str) -> Iterator[Store]:
-        require_person(what)
-        self._home.refuse_if_read_only(what)
+    def _writing(self, command: str) -> Iterator[Store]:
+        require_right(self._home, command)
+        self._home.refuse_if_read_only(find(command).summary)
         with self._home.lend_store() as store:
             yield store

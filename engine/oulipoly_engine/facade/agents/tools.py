@@ -13,17 +13,17 @@ from contextlib import suppress
 from typing import Any
 
 from oulipoly_engine.core.agents.agents import Agent
-from oulipoly_engine.core.agents.capabilities import CAPABILITIES, MOST_WAITING, PROMPT_S, Capability, check_key
+from oulipoly_engine.core.agents.capabilities import CAPABILITIES, PROMPT_S, Capability, check_key
 from oulipoly_engine.core.agents.tokens import AgentToken, read_token
 from oulipoly_engine.core.extensions.settings import fill_settings
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.text.redact import redact, redact_strictly
 from oulipoly_engine.errors import AgentFailed, LinkMissing, PromptMissing, RunnerError, TokenInvalid, UsageInvalid
 from oulipoly_engine.facade.agents.work import AgentWork
+from oulipoly_engine.facade.base.agent_rights import find_asker
 from oulipoly_engine.facade.base.own_process import parent_invocation
 from oulipoly_engine.facade.live.sessions import LiveSessions
 from oulipoly_engine.service.agents.tokens import load_secret
-from oulipoly_engine.service.live import hosts
 from oulipoly_engine.store.agents import agents, together
 
 _LONGEST_ANSWER = 1 << 20  # characters
@@ -109,11 +109,16 @@ class AgentTools(AgentWork):
             raise LinkMissing(f"{agent.name} may not prompt {name[:80]}: {way}")
         if not text.strip():
             raise PromptMissing("the prompt is empty: say what is asked")
-        session_id = self._find_own_session()
-        self._refuse_loop(agent, session_id)
-        parent = parent_invocation()
+        session_id = self._find_own_session(agent)
+        self._refuse_loop(session_id)
         title = f"agent {target.name}, asked by {agent.name}"
-        session = self.begin_session(target.agent_id, title=title, parent=parent, prompted_by=session_id)
+        session = self._begin(
+            self._require_running(target.agent_id),
+            has_tools=True,
+            title=title,
+            parent=parent_invocation(),
+            prompted_by=session_id,
+        )
         self._write_log(agent, f"asks {target.name} in session {session.session_id}")
         try:
             return self._ask(target, session.session_id, redact(text))
@@ -138,21 +143,18 @@ class AgentTools(AgentWork):
             raise AgentFailed(f"{target.name} did not answer, its turn is {result.status}: {why}")
         return result.reply or ""
 
-    def _find_own_session(self) -> str:
-        """Return the session whose process has started us; empty: none has."""
-        parent = parent_invocation()
-        if parent is None:
-            return ""
-        living = hosts.survey(self._home.paths)
-        return next((host.session_id for host in living if host.invocation == parent.id), "")
+    def _find_own_session(self, agent: Agent) -> str:
+        """Return the session of an agent whose process has started us; empty: none has.
 
-    def _refuse_loop(self, agent: Agent, session_id: str) -> None:
+        A call over REST comes of any process: of the agent's sessions in which a turn runs the one counts that most
+        agents wait for, so that a loop ends there too.
+        """
+        asker = find_asker(self._home)
+        if asker is not None:
+            return asker.session_id
         with self._home.lend_store_to_read() as store:
-            waiting = agents.list_waiting(store, session_id) or (agent.agent_id,)
-            known = {each.agent_id: each.name for each in agents.list_agents(store, has_removed=True)}
-        if len(waiting) >= MOST_WAITING:
-            chain = " > ".join(known.get(each, each) for each in reversed(waiting))
-            raise LinkMissing(f"{chain} wait for one another already, and {MOST_WAITING} are the most: answer instead")
+            working = [session_id for _, session_id in agents.list_open_turns(store, (agent.agent_id,))]
+            return max(working, key=lambda each: len(agents.list_waiting(store, each)), default="")
 
 
 def _list_given(agent: Agent, claims: AgentToken) -> tuple[str, ...]:

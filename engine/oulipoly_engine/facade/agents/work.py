@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oulipoly_engine.core.agents.agents import JOB_OPEN, Agent, Job
+from oulipoly_engine.core.agents.capabilities import MOST_WAITING
 from oulipoly_engine.core.agents.tools import check_tool
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.launch.cli_options import CliOptions, check_system_prompt, find_refusal
@@ -17,8 +18,9 @@ from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.runs.markers import ParentRef
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.errors import AgentStateInvalid, JobNotFound, RunnerError, UsageInvalid
+from oulipoly_engine.errors import AgentStateInvalid, JobNotFound, LinkMissing, RunnerError, UsageInvalid
 from oulipoly_engine.facade.agents.agents import Agents
+from oulipoly_engine.facade.base.agent_rights import require_right
 from oulipoly_engine.facade.base.home import find_only
 from oulipoly_engine.facade.live.catalogue import catalogue_of
 from oulipoly_engine.process.liveness import own_mark
@@ -44,17 +46,23 @@ class AgentWork(Agents):
         has_tools: bool = True,
         title: str = "",
         parent: ParentRef | None = None,
-        prompted_by: str = "",
     ) -> LiveSession:
         """Begin a live session of an agent on the best account that serves it.
 
         It has the agent's texts behind its CLI's system prompt, works in the agent's workspace, in its environment and
-        in its isolation. has_tools: False: its CLI gets none, where it can be held to that. prompted_by: the session
-        of another agent that waits for it. Raises RunnerError.
+        in its isolation. has_tools: False: its CLI gets none, where it can be held to that. Raises RunnerError.
         """
+        agent = self._require_running(identity)
+        prompted_by = require_right(self._home, "agent prompt", agent)
+        self._refuse_loop(prompted_by)
+        return self._begin(agent, has_tools=has_tools, title=title, parent=parent, prompted_by=prompted_by)
+
+    def _begin(
+        self, agent: Agent, *, has_tools: bool, title: str, parent: ParentRef | None, prompted_by: str
+    ) -> LiveSession:
+        """Begin a session as `begin_session` does. prompted_by: the session of another agent that waits for it."""
         from oulipoly_engine.facade.live.beginning import NewSession  # noqa: PLC0415 - 40 ms, only prompts need it
 
-        agent = self._require_running(identity)
         session_id = str(uuid.uuid4())
         now = self._home.now()
         with self._home.lend_store() as store:
@@ -78,9 +86,22 @@ class AgentWork(Agents):
         self._write_log(agent, f"session {session_id} on {begun.session.runtime_id}: {begun.why}")
         return begun.session
 
+    def _refuse_loop(self, session_id: str) -> None:
+        """Refuse a prompt where too many agents wait for one another. session_id: whose process asks; empty: none's."""
+        with self._home.lend_store_to_read() as store:
+            waiting = agents.list_waiting(store, session_id)
+            known = {each.agent_id: each.name for each in agents.list_agents(store, has_removed=True)}
+        if len(waiting) >= MOST_WAITING:
+            chain = " > ".join(known.get(each, each) for each in reversed(waiting))
+            raise LinkMissing(f"{chain} wait for one another already, and {MOST_WAITING} are the most: answer instead")
+
     def find_session(self, identity: str, session: str) -> LiveSession:
-        """Return a session of an agent by the beginning of its id. Raises UsageInvalid where it is another's."""
+        """Return a session of an agent, to go on with it, by the beginning of its id.
+
+        Raises UsageInvalid where it is another's, RequestRefused to what an agent has started.
+        """
         agent = self._require_running(identity)
+        require_right(self._home, "agent chat", agent)
         live = self._live().find(session)
         with self._home.lend_store_to_read() as store:
             owner = agents.find_of_session(store, live.session_id)
@@ -146,6 +167,7 @@ class AgentWork(Agents):
         """
         self._home.refuse_if_read_only("run a tool of an agent")
         agent = self.find(identity)
+        require_right(self._home, "agent exec", agent)
         if len(stdin) > _LONGEST_INPUT:
             raise UsageInvalid(f"stdin has more than {_LONGEST_INPUT >> 20} MB: give the tool a file")
         now = self._home.now()
@@ -171,6 +193,7 @@ class AgentWork(Agents):
         """
         self._home.refuse_if_read_only("run a tool of an agent")
         agent = self.find(identity)
+        require_right(self._home, "job run", agent)
         require_ready(agent)
         check_tool(tool, [each.name for each in agent.plan.tools])
         text = stdin.decode("utf-8", "surrogateescape").encode("utf-8", "replace").decode()
@@ -213,6 +236,7 @@ class AgentWork(Agents):
         self._home.refuse_if_read_only("cancel a job")
         job = self.find_job(identity)
         with self._home.lend_store() as store:
+            require_right(self._home, "job cancel", agents.read(store, job.agent_id))
             if not jobs.move(store, job.job_id, "cancel", self._home.now(), problem="it was cancelled", input=""):
                 raise AgentStateInvalid(
                     f"the job {job.job_id} is not running: it is {self.find_job(job.job_id).status}"

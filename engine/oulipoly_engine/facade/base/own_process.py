@@ -20,12 +20,17 @@ def parent_invocation() -> markers.ParentRef | None:
     return None if text is None else markers.parse_parent(text)
 
 
+def is_person() -> bool:
+    """Tell whether no run of ours has started us. A mark of a run that cannot be read is a mark, too."""
+    return variables.PARENT_INVOCATION not in inherited_environment()
+
+
 def require_person(what: str) -> None:
     """Raise RequestRefused in what an agent has started: a person may say it, not the agent. what: for example `allow`.
 
     It keeps an agent from doing so by mistake or on somebody's advice, not one that hides where it comes from.
     """
-    if parent_invocation() is not None:
+    if not is_person():
         raise RequestRefused(f"an agent may not {what}: a person does, in a terminal of their own")
 
 

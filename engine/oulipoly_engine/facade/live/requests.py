@@ -11,6 +11,7 @@ from oulipoly_engine.core.live.requests import Decision
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.web.devices import CONFIRMED_FOR
 from oulipoly_engine.errors import RequestNotFound, RequestRefused
+from oulipoly_engine.facade.base.agent_rights import require_right_to_session
 from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.service.live import hosts
@@ -62,6 +63,7 @@ class LiveRequests:
 
         self._home.refuse_if_read_only("answer a request")
         request = self.find_request(identity)
+        require_right_to_session(self._home, request.session_id, answers=True)
         word = requests.parse_decision(decision)
         if word is not None:
             requests.check(request, word, answers or {}, digest)

@@ -28,6 +28,7 @@ from oulipoly_engine.core.live.runtime_status import AnyStatus
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn, why_elsewhere
 from oulipoly_engine.errors import LiveSessionNotFound, RequestRefused, RunnerError, TurnNotFound, UsageInvalid
+from oulipoly_engine.facade.base.agent_rights import require_right_to_session
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.beginning import NewSession, ask_never_asked, choose_session
 from oulipoly_engine.facade.live.branch_summaries import BranchSummaries
@@ -333,6 +334,7 @@ class LiveSessions(BranchSummaries):
         """Edit, move or take back a waiting message, and return what waits."""
         session = self.find(identity)
         self._home.refuse_if_read_only("change what waits in a live session")
+        require_right_to_session(self._home, session.session_id)
         try:
             with hosts.reach(self._home.paths, session.session_id, self._client) as client:
                 client.order(order)

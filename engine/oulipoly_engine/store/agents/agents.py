@@ -163,6 +163,13 @@ def find_of_session(store: Store, session_id: str) -> Agent | None:
     return _read(rows[0]) if rows else None
 
 
+def find_prompter(store: Store, session_id: str) -> str:
+    """Return the session of an agent that has begun a session by a prompt; empty: none has."""
+    row = AgentSessionRow
+    rows = store.rows(row.select(row.prompted_by).where(row.session_id == session_id))
+    return str(rows[0][0]) if rows else ""
+
+
 def list_waiting(store: Store, session_id: str) -> tuple[str, ...]:
     """Return the ids of the agents that wait for one another in a session, the first prompt's last."""
     row = AgentSessionRow

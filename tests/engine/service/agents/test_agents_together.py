@@ -106,7 +106,7 @@ def test_prompts_that_wait_for_one_another_are_bounded(live, calm, store, monkey
     for session, asker in zip(sessions, ["", *sessions], strict=False):
         agents.add_session(store, calm.agent.agent_id, session, calm.agent.created_at, asker)
     live.engine.together.link("calm", Agent(live, "wild", ()).agent.name)
-    monkeypatch.setattr(calm.tools, "_find_own_session", lambda: sessions[-1])
+    monkeypatch.setattr(calm.tools, "_find_own_session", lambda _: sessions[-1])
 
     with pytest.raises(LinkMissing, match="calm > calm > calm > calm wait for one another already"):
         calm.call("agent-prompt", agent="wild", text="x")
