@@ -55,6 +55,7 @@ class AgentWork(Agents):
         from oulipoly_engine.facade.live.beginning import NewSession  # noqa: PLC0415 - 40 ms, only prompts need it
 
         agent = self._require_running(identity)
+        refusals = self._serving().find_refusals(agent)
         session_id = str(uuid.uuid4())
         now = self._home.now()
         with self._home.lend_store() as store:
@@ -65,6 +66,7 @@ class AgentWork(Agents):
                 NewSession(
                     self.root(agent) / "workspace",
                     **wish,
+                    refusals=refusals,
                     session_id=session_id,
                     title=title or f"agent {agent.name}",
                     profile=agent.plan.profile or OF_NEW_SESSIONS,
@@ -75,7 +77,8 @@ class AgentWork(Agents):
             with self._home.lend_store() as store:
                 agents.drop_session(store, session_id)
             raise
-        self._write_log(agent, f"session {session_id} on {begun.session.runtime_id}: {begun.why}")
+        left_out = "".join(f"; left out was {account}: {reason}" for account, reason in refusals.items())
+        self._write_log(agent, f"session {session_id} on {begun.session.runtime_id}: {begun.why}{left_out}")
         return begun.session
 
     def find_session(self, identity: str, session: str) -> LiveSession:
