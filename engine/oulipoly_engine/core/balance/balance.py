@@ -163,6 +163,8 @@ def _exclude(
         return ExclusionKind.DISABLED, None
     if candidate.drained:
         return ExclusionKind.DRAINED, None
+    if candidate.refusal:
+        return ExclusionKind.UNABLE, None
     if candidate.account in attempted:
         return ExclusionKind.ATTEMPTED, None
     if candidate.quota.exhausted_at is not None and not outlived:

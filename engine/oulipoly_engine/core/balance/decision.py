@@ -57,6 +57,7 @@ class ExclusionKind(StrEnum):
     UNKNOWN = "not-configured"  # named by the pool, and not in providers.toml
     DISABLED = "disabled"
     DRAINED = "drained"
+    UNABLE = "unable"  # its CLI cannot do what is asked, or its login may not be used for that
     ATTEMPTED = "attempted"  # ran out of quota earlier in the same invocation
     MARKED = "marked-exhausted"
     SPENT = "window-spent"
@@ -79,6 +80,7 @@ class Candidate(Record):
     reserve: float = 0.0  # 0..1 of every window that we must leave unspent
     drained: bool = False  # no new work; what runs may end
     disabled: bool = False
+    refusal: str = ""  # why it cannot do what is asked; empty: it can
     is_known: bool = True  # providers.toml has it
     running: int = 0  # its runs that have not ended, of any model: each will spend a turn at least
     has_alert: bool = False  # it was told to run out, or to be used up to the threshold, in a cycle that still runs

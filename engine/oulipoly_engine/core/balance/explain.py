@@ -48,6 +48,8 @@ def exclusion_text(verdict: Verdict) -> str:
             return "is disabled"
         case ExclusionKind.DRAINED:
             return "is drained: it takes no new work"
+        case ExclusionKind.UNABLE:
+            return f"cannot serve: {verdict.candidate.refusal}"
         case ExclusionKind.ATTEMPTED:
             return "ran out of quota earlier in this invocation"
         case ExclusionKind.MARKED:

@@ -28,7 +28,6 @@ from oulipoly_engine.core.images.info import wanted_mounts, wanted_network
 from oulipoly_engine.core.live.launch.cli_options import check_system_prompt
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import (
-    AccountUnusable,
     AgentFailed,
     AgentStateInvalid,
     IsolationUnavailable,
@@ -236,30 +235,20 @@ class Agents(AgentInspection):
         if agent.has_own_runtime:
             return self._prepare_runtime(store, agent)
         root = self.root(agent)
-        runtimes = self._find_runtimes(agent)
+        runtime = self._serving().choose_runtime(agent)
         if not agent.isolation:
-            agent = replace(agent, isolation=self._choose_isolation(agent, root, runtimes[0]))
+            agent = replace(agent, isolation=self._choose_isolation(agent, root, runtime))
             agents.change_isolation(store, agent.agent_id, agent.isolation)
         check_isolation(agent.isolation, agent.plan.container)
-        self._refuse_unkept(agent)
         self._write_tree(agent)
         check_system_prompt(agent_prompt(root, agent, self._bin_dirs(agent), self._pinned(agent)))
         ensure_agent_token(store, agent, self._home.now())
         if agent.isolation == CONTAINER:
-            self._try_cli(agent, root, runtimes[0])
+            self._try_cli(agent, root, runtime)
         make_folder(self._home.paths.agent_logs)
         for name in find_skipped(root, agent):
             self._write_log(agent, f"the variable {name} is reserved and was left out")
         return agent
-
-    def _refuse_unkept(self, agent: Agent) -> None:
-        """Refuse a sealed agent that no account can serve, for no login stays on the host. Raises AccountUnusable."""
-        reasons = self._serving().logins(agent) if agent.isolation == Level.SEALED else {}
-        if reasons and all(reasons.values()):
-            name, reason = next(iter(reasons.items()))
-            from oulipoly_engine.service.agents.logins import explain_refusal
-
-            raise AccountUnusable(explain_refusal(name, reason))
 
     def _prepare_runtime(self, store: Store, agent: Agent) -> Agent:
         """Write the tree of an agent that has a runtime of its own."""

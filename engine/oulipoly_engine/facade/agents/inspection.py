@@ -86,7 +86,7 @@ class AgentInspection(AgentList):
                 report = measure_box(start.box, start.environment, self._home.paths.home, folder)
                 return (*unheld, *_NETWORK_IS_SEEN), report
             serving = self._serving()
-            chosen = serving.choose_account(serving.find_runtimes(agent)[0])
+            chosen = serving.choose_account(serving.choose_runtime(agent))
             cli = start_cli(root, agent, chosen, self._home.clock)
             assert cli.start.box is not None  # noqa: S101 - the level is the agent's, as above
             with TemporaryDirectory(prefix="agents-") as place:
@@ -102,7 +102,7 @@ class AgentInspection(AgentList):
         if not agent.is_ready or self._home.read_only:
             return unheld, None
         try:
-            runtime = None if agent.has_own_runtime else self._find_runtimes(agent)[0]
+            runtime = None if agent.has_own_runtime else self._serving().choose_runtime(agent)
             return unheld, measure_container(self.root(agent), agent, runtime, self._home.paths.home)
         except RunnerError as error:
             return (*unheld, f"it could not be measured: {error.message}"), None

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from oulipoly_engine.core.agents.agents import Agent
+from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.live.launch.catalogue import Catalogue
 from oulipoly_engine.core.live.launch.cli_options import CliOptions, find_refusal
 from oulipoly_engine.core.live.runtimes import Runtime
-from oulipoly_engine.errors import AccountUnusable, RunnerError
+from oulipoly_engine.errors import AccountUnusable, ProgramMissing, RunnerError
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.live.catalogue import catalogue_of
-from oulipoly_engine.service.agents.logins import CliAccount, describe_login
+from oulipoly_engine.service.agents.logins import CliAccount, describe_login, explain_refusals, refuse_login
+from oulipoly_engine.service.agents.start import find_cli
 
 
 class Serving:
@@ -21,6 +23,7 @@ class Serving:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._runtimes: dict[str, tuple[Runtime, ...]] = {}  # by model
+        self._unable: dict[str, Mapping[str, str]] = {}  # by model: why accounts of its pool serve no agent
         self._reasons: dict[tuple[str, str], str] = {}  # by level and runtime: why its login is within reach
 
     @cached_property
@@ -46,11 +49,38 @@ class Serving:
         cli = self._catalogue.clis.get(runtime.id)
         return CliAccount(runtime, cli, self._home.quiet_files.accounts().get(runtime.account))
 
+    def find_refusals(self, agent: Agent) -> Mapping[str, str]:
+        """Return why accounts of a model cannot serve an agent at its level. Raises AccountUnusable where none can."""
+        able = self.find_runtimes(agent)
+        reasons = {**self._unable[agent.plan.model]}
+        reasons |= {runtime.account or runtime.id: self._refuse(agent, runtime) for runtime in able}
+        if all(reasons.values()):
+            raise AccountUnusable(explain_refusals(agent.plan.model, reasons, agent.isolation))
+        return {account: reason for account, reason in reasons.items() if reason}
+
+    def _refuse(self, agent: Agent, runtime: Runtime) -> str:
+        try:
+            find_cli(runtime)
+        except ProgramMissing as error:
+            return error.message
+        reason = self._describe(agent.isolation, runtime) if agent.isolation == Level.SEALED else ""
+        return reason and refuse_login(reason)
+
+    def choose_runtime(self, agent: Agent) -> Runtime:
+        """Return the first runtime that can serve an agent. Raises AccountUnusable, which says why none can."""
+        refusals = self.find_refusals(agent)
+        return next(each for each in self.find_runtimes(agent) if (each.account or each.id) not in refusals)
+
     def find_runtimes(self, agent: Agent) -> tuple[Runtime, ...]:
         """Return the runtimes that can serve an agent. Raises AccountUnusable, which says why none can."""
         model = agent.plan.model
         if model not in self._runtimes:
-            self._runtimes[model] = self._find_able(model, self._find_named(model))
+            named = self._find_named(model)
+            self._runtimes[model] = self._find_able(model, named)
+            able = {each.account for each in self._runtimes[model]}
+            pooled = self._home.files.model(model).members if model in self._home.files.model_names() else ()
+            others = [member.account for member in pooled if member.account not in able]
+            self._unable[model] = {account: self._explain_unable(account, named) for account in others}
         return self._runtimes[model]
 
     def _find_named(self, model: str) -> tuple[Runtime, ...]:
@@ -69,6 +99,12 @@ class Serving:
             )
         return self._catalogue.runtimes
 
+    def _explain_unable(self, account: str, runtimes: tuple[Runtime, ...]) -> str:
+        own = [each for each in runtimes if each.account == account]
+        if any(each.is_enabled for each in own):
+            return "its CLI takes no text for its system prompt from us"
+        return "its runtime is switched off" if own else "it has no CLI that can be driven"
+
     def _find_able(self, model: str, runtimes: tuple[Runtime, ...]) -> tuple[Runtime, ...]:
         asks = CliOptions(system_prompt="x")
         able = [each for each in runtimes if each.is_enabled]
@@ -77,7 +113,7 @@ class Serving:
         if not served:
             why = f"no account of yours serves {model or 'an agent without MODEL'}"
             if refusals:
-                why = refusals[0].partition(":")[0]
+                why = "; ".join(each.partition(":")[0] for each in refusals)
             raise AccountUnusable(
                 f"{why}: `agents runtime list` lists what can be driven; `--model` names another model"
             )

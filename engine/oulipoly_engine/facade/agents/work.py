@@ -63,6 +63,7 @@ class AgentWork(Agents):
         """Begin a session as `begin_session` does. prompted_by: the session of another agent that waits for it."""
         from oulipoly_engine.facade.live.beginning import NewSession  # noqa: PLC0415 - 40 ms, only prompts need it
 
+        refusals = self._serving().find_refusals(agent)
         session_id = str(uuid.uuid4())
         now = self._home.now()
         with self._home.lend_store() as store:
@@ -73,6 +74,7 @@ class AgentWork(Agents):
                 NewSession(
                     self.root(agent) / "workspace",
                     **wish,
+                    refusals=refusals,
                     session_id=session_id,
                     title=title or f"agent {agent.name}",
                     profile=agent.plan.profile or OF_NEW_SESSIONS,
@@ -83,7 +85,8 @@ class AgentWork(Agents):
             with self._home.lend_store() as store:
                 agents.drop_session(store, session_id)
             raise
-        self._write_log(agent, f"session {session_id} on {begun.session.runtime_id}: {begun.why}")
+        left_out = "".join(f"; left out was {account}: {reason}" for account, reason in refusals.items())
+        self._write_log(agent, f"session {session_id} on {begun.session.runtime_id}: {begun.why}{left_out}")
         return begun.session
 
     def _refuse_loop(self, session_id: str) -> None:

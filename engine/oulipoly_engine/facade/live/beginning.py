@@ -37,6 +37,7 @@ class NewSession(Record):
     account: str | None = None  # beside a model: this member of its pool alone
     runtime: str | None = None  # instead of both
     provider: str = ""  # an account, a runtime, a CLI or its vendor: beside a model or alone, only those of it
+    refusals: Mapping[str, str] = {}  # by account or runtime: why it may not be chosen
     prompt: str | None = None
     profile: str = OF_NEW_SESSIONS
     cli_model: str = ""  # the CLI's own model; empty: as the pool's member says
@@ -52,6 +53,7 @@ class NewSession(Record):
 
 
 _NAMED = "it was named"
+_UNDRIVEN = "it has no CLI that can be driven"
 
 
 class _Choice(Record):
@@ -150,7 +152,7 @@ def _choose(home: Home, catalogue: Catalogue, store: Store, wish: NewSession, gu
         raise AccountUnusable(f"{named!r} has no CLI that can be driven: `agents runtime list` lists those that have")
     pooled = dict.fromkeys(runtime.account for runtime in runtimes if runtime.account and runtime.is_enabled)
     if len(runtimes) == 1 or not pooled:
-        return _Choice(runtimes[0])
+        return _Choice(next((each for each in runtimes if each.id not in wish.refusals), runtimes[0]))
     pool = Model(UNKNOWN_MODEL, tuple(PoolMember(index, account) for index, account in enumerate(pooled)))
     return replace(_choose_from_pool(home, catalogue, store, wish, pool, guard), member=None)
 
@@ -179,17 +181,22 @@ def _choose_from_pool(
     files = home.files
     accounts, settings = files.accounts(), files.settings()
     pooled = {member.account for member in model.members}
-    refusals = {
+    driven = {
         runtime.account: find_refusal(runtime, catalogue.clis.get(runtime.id), wish.asks)
+        or wish.refusals.get(runtime.account, "")
         for runtime in _find_runtimes(catalogue, wish)
         if runtime.is_enabled and runtime.account in pooled
     }
-    if refusals and all(refusals.values()):
-        raise UsageInvalid(next(iter(refusals.values())))
-    able = {account for account, refusal in refusals.items() if not refusal}
+    if not driven:
+        raise AccountUnusable(
+            f"no account of the pool {model.name!r} has a CLI that can be driven: `agents runtime list` lists them"
+        )
+    if all(driven.values()):
+        raise UsageInvalid("; ".join(dict.fromkeys(driven.values())))
+    refusals = {account: driven.get(account, _UNDRIVEN) for account in pooled if driven.get(account, _UNDRIVEN)}
     fresh = home.wiring.freshness(store, accounts, files.scripts(), home.note, home.listeners)
     launcher = home.wiring.launcher(store, accounts, settings, fresh, note=home.note, is_shown=True)
-    chosen = launcher.from_pool(model, guard, lambda name: name in able)
+    chosen = launcher.from_pool(model, guard, refusals)
     why = str((chosen.decision or {}).get("reason") or "it is the one that can be driven")
     runtime = catalogue.find_for_account(chosen.account)
     if runtime is None:

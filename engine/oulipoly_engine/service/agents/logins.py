@@ -91,7 +91,8 @@ def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach:
     if isinstance(login, str) or chosen.cli is None or chosen.cli.host_login is None:
         reason = login if isinstance(login, str) else "its CLI is not known"
         if start.box.level is Level.SEALED:
-            raise IsolationUnavailable(explain_refusal(runtime.account or runtime.id, reason))
+            refusals = {runtime.account or runtime.id: refuse_login(reason)}
+            raise IsolationUnavailable(explain_refusals(agent.plan.model, refusals, agent.isolation))
         return CliStart(start, environment, reason=reason)
     name = chosen.cli.name
     home = root / CLI_HOMES / (runtime.account or runtime.id).replace("/", "_")
@@ -118,12 +119,16 @@ def describe_login(level: str, chosen: CliAccount, clock: Clock) -> str:
     return login if isinstance(login, str) else ""
 
 
-def explain_refusal(account: str, reason: str) -> str:
-    """Say why an account cannot serve a sealed agent, and what to do. reason: why its login cannot be kept."""
-    return (
-        f"the login of {account} cannot be kept out of a sealed box: {reason}; choose another account with --model, or "
-        "--isolation guarded"
-    )
+def refuse_login(reason: str) -> str:
+    """Say why an account cannot serve a sealed agent. reason: why its login cannot be kept."""
+    return f"its login cannot be kept out of a sealed box: {reason}"
+
+
+def explain_refusals(model: str, reasons: Mapping[str, str], level: str) -> str:
+    """Say that no account can serve an agent, why each cannot, and what to do."""
+    listed = "; ".join(f"{account}: {reason}" for account, reason in reasons.items())
+    other = ", or --isolation guarded" if level == Level.SEALED else ""
+    return f"no account serves {model or 'an agent without MODEL'} ({listed}): choose others with --model{other}"
 
 
 @contextlib.contextmanager

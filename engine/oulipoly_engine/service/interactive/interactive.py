@@ -19,13 +19,13 @@ from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
-from oulipoly_engine.errors import AccountUnknown, AccountUnusable, Interrupted, PoolExhausted, SpawnFailed
+from oulipoly_engine.errors import AccountUnknown, Interrupted, PoolExhausted, SpawnFailed
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.process.passthrough import pass_through
 from oulipoly_engine.process.signals import Guard, interruptible
-from oulipoly_engine.records import Record, replace
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.accounts.environment import read_environment
 from oulipoly_engine.service.interactive.endings import Endings, Last, Ran
 from oulipoly_engine.service.quota.choose import decide
@@ -75,25 +75,24 @@ class Launcher(Record):
             chosen = choose(guard)
             return self._run(chosen, working_directory(), parent, guard)
 
-    def from_pool(self, model: Model, guard: Guard, can_serve: Callable[[str], bool] | None = None) -> Chosen:
-        """Choose among the members of a pool that can be talked to. Raises PoolExhausted or AccountUnusable.
+    def from_pool(self, model: Model, guard: Guard, refusals: Mapping[str, str] | None = None) -> Chosen:
+        """Choose among the members of a pool that can serve. Raises PoolExhausted or AccountUnusable.
 
-        can_serve: tells of an account whether it can; None: whether its CLI can be talked to in a terminal.
+        refusals: by account, why it cannot; None: those whose CLI cannot be talked to in a terminal cannot.
         """
-        able = tuple(member for member in model.members if (can_serve or self._can_talk)(member.account))
-        if not able and can_serve is not None:
-            raise AccountUnusable(
-                f"no account of the pool {model.name!r} has a CLI that can be driven: `agents runtime list` lists them"
-            )
-        if not able:
-            for one in model.members:
-                arguments.interactive(self._account(one.account), one)  # raises, and says what is missing
-        pool = replace(model, members=able)
+        if refusals is None:
+            silent = [each for each in model.members if not self._can_talk(each.account)]
+            if len(silent) == len(model.members):
+                for each in silent:
+                    arguments.interactive(self._account(each.account), each)  # raises, and says what is missing
+            refusals = {each.account: "its CLI cannot be talked to in a terminal" for each in silent}
+        able = tuple(member for member in model.members if member.account not in refusals)
         if self.freshness is not None:
             guard.arm()
             self.freshness.before_choice(tuple(member.account for member in able), self.settings.routing_ttl_s)
             guard.disarm()
-        decision = decide(self.store, pool, self.settings, self.clock.now(), known=self.accounts)
+        now = self.clock.now()
+        decision = decide(self.store, model, self.settings, now, known=self.accounts, refusals=refusals)
         member = next((member for member in able if member.index == decision.index), None)
         if member is None:
             raise PoolExhausted(decision.error or f"all providers in pool {model.name} are quota-exhausted")

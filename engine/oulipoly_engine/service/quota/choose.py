@@ -9,9 +9,12 @@ from oulipoly_engine.core.accounts.accounts import Model, Settings
 from oulipoly_engine.core.balance.balance import choose
 from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES, Candidate, Decision, TieRule
 from oulipoly_engine.core.quota.windows import DEFAULT_THRESHOLD, LEAST_USED_TO_WARN, QuotaState
+from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.runs import invocations
+
+NONE_REFUSED: Mapping[str, str] = {}
 
 
 def decide(
@@ -22,12 +25,17 @@ def decide(
     attempted: Collection[str] = (),
     *,
     known: Collection[str] | None = None,
+    refusals: Mapping[str, str] = NONE_REFUSED,
 ) -> Decision:
     """Return the decision for one more invocation of a model, from what is stored; spent marks that are over go.
 
     attempted: accounts that ran out of quota earlier in the same invocation. known: those of providers.toml; None: all.
+    refusals: why accounts cannot do what is asked.
     """
-    decision = decide_among(store, model, candidates(store, model, now, known), settings, now, attempted)
+    pool = candidates(store, model, now, known)
+    if refusals:
+        pool = tuple(replace(each, refusal=refusals.get(each.account, "")) for each in pool)
+    decision = decide_among(store, model, pool, settings, now, attempted)
     quotas.clear_exhausted(store, decision.readmitted)
     return decision
 

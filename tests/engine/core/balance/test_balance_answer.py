@@ -291,6 +291,7 @@ def test_choice_names_are_those_of_the_contract():
         "not-configured",
         "disabled",
         "drained",
+        "unable",
         "attempted",
         "marked-exhausted",
         "window-spent",

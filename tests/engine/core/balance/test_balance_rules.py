@@ -98,8 +98,9 @@ def test_account_that_ran_out_in_this_invocation_is_not_tried_again():
     [
         ({"drained": True}, "b is drained: it takes no new work"),
         ({"disabled": True}, "b is disabled"),
+        ({"refusal": "its login has expired"}, "b cannot serve: its login has expired"),
     ],
-    ids=["drained", "disabled"],
+    ids=["drained", "disabled", "unable"],
 )
 def test_pool_without_anyone_tells_quota_from_what_the_user_asked_for(control, clause):
     decision = decide(account("a", marked=True), account("b", **control))

@@ -8,16 +8,19 @@ import pytest
 from oulipoly_engine.core.agents.agents import Overrides
 from oulipoly_engine.core.agents.states import Standing
 from oulipoly_engine.errors import (
+    AccountUnusable,
     AgentFailed,
     AgentNotFound,
     AgentStateInvalid,
     JobNotFound,
     LiveSessionNotFound,
     NameTaken,
+    ProgramMissing,
     RequestRefused,
     ToolUnknown,
     UsageInvalid,
 )
+from oulipoly_engine.facade.agents import serving
 from oulipoly_engine.facade.agents.agents import AgentWish
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.store.agents import agents
@@ -90,6 +93,31 @@ def test_agent_is_asked_in_a_live_session_of_its_own_environment(live, source):
     assert live.live.hosts() == ()
     with pytest.raises(AgentStateInvalid, match="agent start calm"):
         work.begin_session("calm")
+
+
+def test_account_that_cannot_serve_is_left_out_with_its_reason(live, source, monkeypatch):
+    work = live.engine.agents
+    missing = {"demo-codex2"}
+
+    def find_cli(runtime):
+        if runtime.account in missing:
+            raise ProgramMissing(f"no program of {runtime.account}")
+        return "codex"
+
+    monkeypatch.setattr(serving, "find_cli", find_cli)
+    work.run(AgentWish(source, "calm", "none"))
+    account = work.begin_session("calm").account
+    (host,) = live.live.hosts()
+    candidates = live.engine.pools.past_decision(host.invocation)["candidates"]
+    missing.add("demo-codex1")
+    with pytest.raises(AccountUnusable, match="demo-codex1: no program of demo-codex1; demo-codex2: no program"):
+        work.begin_session("calm")
+    log = work.read_log("calm")
+    work.stop("calm")
+
+    assert account == "demo-codex1"
+    assert [each["why_not"] for each in candidates] == [None, "cannot serve: no program of demo-codex2"]
+    assert "left out was demo-codex2: no program of demo-codex2" in log[-1]
 
 
 def test_last_message_gets_another_answer_as_a_branch_and_sessions_are_deleted_once(live, source):
