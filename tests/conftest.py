@@ -57,6 +57,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 # value in forty: with few examples none is the one that matters. The long form draws from them.
 if os.environ.get("HYPOTHESIS_PROFILE", "quick") == "quick":
     providers._get_local_constants = lambda: providers._local_constants
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for what it starts with `&`, and its children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 ROOT = Path(__file__).resolve().parent.parent
 # Tests start our command by module, with the checkout's sources first: the same in an editable install and without one.
 SOURCES = os.pathsep.join([str(ROOT / "engine"), str(ROOT / "tui")])
@@ -332,7 +334,7 @@ class Commands:
             env=env,
             cwd=str(cwd),
             encoding=encoding,
-            timeout=60,
+            timeout=300,
             dimensions=dimensions,
         )
         shown.delayafterclose = shown.delayafterterminate = shown.ptyproc.delayafterclose = 0
@@ -411,12 +413,12 @@ class Forked:
         """Have it end."""
         self.send_signal(signal.SIGTERM)
 
-    def wait(self, timeout=60):
+    def wait(self, timeout=300):
         """Wait for its end, however much it writes; returns its exit code."""
         self.communicate(timeout=timeout)
         return self.returncode
 
-    def communicate(self, stdin=b"", timeout=60):
+    def communicate(self, stdin=b"", timeout=300):
         """Say what is said to it, and return all that comes until the ends of its streams."""
         if self._told.closed:
             return b"", b""
@@ -532,7 +534,7 @@ class ForkedHost:
 def agents(home, commands):
     """Run our command as a user would and return the finished process, bytes captured."""
 
-    def run(*arguments, stdin=b"", env=None, cwd=None, timeout=60):
+    def run(*arguments, stdin=b"", env=None, cwd=None, timeout=300):
         env = dict(os.environ) | {key: str(value) for key, value in (env or {}).items()}
         return commands.run([*map(str, arguments)], stdin, env, cwd or home, timeout)
 
@@ -682,7 +684,7 @@ class LiveWorld:
             client.follow(after)
             yield client
 
-    def until(self, session, is_it, *, after=0, within_s=60.0):
+    def until(self, session, is_it, *, after=0, within_s=300.0):
         """Follow a session until an event that is meant; returns it."""
         deadline = time.monotonic() + within_s
         with self.live.connect(session) as client:
@@ -701,7 +703,7 @@ class LiveWorld:
 
     def until_closed(self, session):
         """Wait for the end of a session's process; returns all events that are kept."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while self.host_of(session) is not None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -750,7 +752,7 @@ class LiveWorld:
         for host in hosts.survey(self.engine.paths):
             with suppress(Exception):
                 self.live.order(host.session_id, orders.Cancel(), starts=False)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.01)
         for pid in left:

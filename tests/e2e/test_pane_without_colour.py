@@ -15,7 +15,7 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.interactive import terminals
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 _SHADES = re.compile(r"[34]8;2;(\d+);(\d+);(\d+)")
 _COLOURS = re.compile(r"\x1b\[(?:\d+;)*(?:3[1-6]|4[1-6]|9[1-6]|10[1-6]|[34]8;5;\d+)(?:;\d+)*m")
 # In a file: the command's own words are shown too.

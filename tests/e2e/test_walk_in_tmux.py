@@ -15,7 +15,7 @@ from oulipoly_demo.past import state
 from oulipoly_demo.world import Options
 from oulipoly_tui.driver.typeahead import KeysInTurn
 
-PATIENCE_S = 40
+PATIENCE_S = 60
 ASKED = "What is a turtle, in one line?"
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux")

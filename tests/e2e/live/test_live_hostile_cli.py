@@ -225,10 +225,11 @@ def test_a_turn_of_which_nothing_is_heard_says_so(live):
     script = json.dumps([["approve"], ["listen"]])
     session, turn = live.begin_turn(script, runtime=live.scripted(), options=SessionOptions(notice_s=0.2))
     request = live.request(session)
-    with live.attached(session, live.live.last_number(session)) as client:
+    asked = live.live.last_number(session)
+    with live.attached(session, asked) as client:
         assert () == tuple(client.wait(0.3))  # it is for us to speak
     live.live.answer(request.request_id, "approve")
-    live.until(session, lambda event: "0.4 s" in getattr(event, "text", ""))
+    live.until(session, lambda event: "0.4 s" in getattr(event, "text", ""), after=asked)
     live.live.order(session, orders.Interrupt(), starts=False)
     live.live.wait(session, turn)
 
@@ -241,9 +242,9 @@ def test_a_turn_of_which_nothing_is_heard_says_so(live):
 
 def test_silence_is_counted_from_the_beginning_of_a_turn(live):
     script = json.dumps([["say", "yes"]])
-    session, turn = live.begin_turn(script, runtime=live.scripted(), options=SessionOptions(notice_s=0.3))
+    session, turn = live.begin_turn(script, runtime=live.scripted(), options=SessionOptions(notice_s=2.0))
     live.live.wait(session, turn)
-    time.sleep(0.4)  # nobody wants anything of it
+    time.sleep(2.1)  # nobody wants anything of it
     assert "completed" == live.live.send(session, script, waits=True).status
 
     assert not [one for one in live.live.events(session) if isinstance(one.event, Notice)]

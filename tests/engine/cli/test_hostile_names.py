@@ -658,7 +658,7 @@ def run(form, lines, tmp, environ, commands_of_a_user):
     edited = {"session_id": SESSION, "provider_name": ACCOUNT, "turn_id": "u1", "role": "user", "timestamp": AT}
     edited |= {"content": [{"type": "text", "text": LINES}], "source": source, "unsupported_record": False}
     (tmp / "edited.jsonl").write_text(json.dumps(edited) + "\n")
-    done = commands_of_a_user.run([asked, form, told], b"", environ, tmp, 150, program=[RUN])
+    done = commands_of_a_user.run([asked, form, told], b"", environ, tmp, 600, program=[RUN])
     assert 0 == done.returncode, done.stderr
     return [(code, *map(base64.b64decode, streams)) for code, *streams in json.loads(told.read_bytes())]
 

@@ -327,11 +327,11 @@ async def test_another_height_lays_nothing_out_anew():
 
 def test_a_delta_costs_the_same_however_long_the_text_is():
     def cost(talk, stream, count):
-        begin = time.perf_counter()
+        begin = time.thread_time()
         for _ in range(count):
             talk.apply(numbered(ev.ItemDelta("m", "a word or two\n")))
             stream.lines(talk.blocks[0])
-        return time.perf_counter() - begin
+        return time.thread_time() - begin
 
     talk, stream = told(ev.ItemStarted(Item("m", "agent_message"))), StreamLines(80)
     first = cost(talk, stream, 200)

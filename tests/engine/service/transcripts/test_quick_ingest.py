@@ -39,9 +39,10 @@ class Bench:
         places = {"home": self.folder, "state_root": self.folder / "states", "locks": self.folder / "locks"}
         return Ingester(self.store, self.scripts, FakeClock(), environ=dict(os.environ), **places)
 
-    def look(self, **more):
+    def look(self, budget_s=60.0):
         self.readers = 0
-        return QuickIngest(self.store, self.scripts, self.folder, self.folder / "states", self.ingester, **more).look()
+        places = self.folder, self.folder / "states"
+        return QuickIngest(self.store, self.scripts, *places, self.ingester, budget_s=budget_s).look()
 
     def scan(self):
         self.ingester().ingest_accounts(list(self.scripts))

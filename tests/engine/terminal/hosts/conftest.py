@@ -22,7 +22,7 @@ from oulipoly_engine.terminal.protocol import messages
 from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
-PATIENCE_S = 60.0  # a loaded machine; nothing waits that long unless a promise is broken
+PATIENCE_S = 300.0  # a loaded machine; nothing waits that long unless a promise is broken
 
 
 def lives(pid):

@@ -94,7 +94,8 @@ class ArtifactsScreen(ListScreen[None]):
     def action_look(self) -> None:
         """Read what there is anew."""
         self.query_one(Box).border_title = Content(f"{self._title} · reading …")
-        self._app.work("artifacts", partial(_read_rows, self._read), self._take)
+        look = partial(self._app.work, "artifacts", partial(_read_rows, self._read), self._take)
+        self._app.work_newest("artifacts", look)
 
     @on(VirtualList.Chosen)
     def action_read(self) -> None:

@@ -176,10 +176,10 @@ class TreeScreen(ActingScreen):
         self._words = event.value.strip()
         if self._words and self._tree is not None:
             work = partial(self._engine.sessions.branches.find, self._tree.chain_id, self._words)
-            self._app.work("find", work, self._take_matches, title="searching")
+            self._app.work("find", work, partial(self._take_matches, self._words), title="searching")
 
-    def _take_matches(self, matches: frozenset[str]) -> None:
-        if is_standing(self):
+    def _take_matches(self, words: str, matches: frozenset[str]) -> None:
+        if is_standing(self) and words == self._words:
             self._look = replace(self._look, matches=matches)
             self.redraw()
             self.action_step_to_match(1)

@@ -432,7 +432,8 @@ class SettingsScreen(ListScreen[None]):
 
     def _read(self) -> None:
         if self.is_attached:
-            self._app.work("settings", self._settings.sections, self._take_sections)
+            read = partial(self._app.work, "settings", self._settings.sections, self._take_sections)
+            self._app.work_newest("settings", read)
 
     def _take_sections(self, sections: tuple[Section, ...]) -> None:
         self._sections = sections

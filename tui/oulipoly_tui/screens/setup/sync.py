@@ -60,7 +60,7 @@ class SyncScreen(ListScreen[None]):
     def action_look(self) -> None:
         """Look at every home anew."""
         self.query_one(Box).border_title = f"{_TITLE} · looking …"
-        self._app.work("sync", self._sync.homes, self._take)
+        self._app.work_newest("sync", partial(self._app.work, "sync", self._sync.homes, self._take))
 
     def action_mark(self) -> None:
         """Mark the row under the cursor, or no longer."""

@@ -60,7 +60,7 @@ class NewWorkScreen(ListScreen["BegunWork | None"]):
         """folders: those that are offered, the one to begin with first. start: the model that is offered."""
         super().__init__()
         self._folders = tuple(folders)
-        self.draft = Draft(self._folders[0], start=start)
+        self.draft = self._asked = Draft(self._folders[0], start=start)
         self.found: Found | None = None
         self._is_beginning = False
 
@@ -179,14 +179,14 @@ class NewWorkScreen(ListScreen["BegunWork | None"]):
     # ---- what is asked of the engine
 
     def _look(self) -> None:
-        """Ask what the folder is; an answer about another one comes too late."""
+        """Ask what the folder is; an answer about another one, or another choice, comes too late."""
         self.found = None
         self.redraw()
-        draft = self.draft
-        self._app.work("repository", partial(find, self._engine, draft), self._take)
+        self._asked = self.draft
+        self._app.work("repository", partial(find, self._engine, self._asked), partial(self._take, self._asked))
 
-    def _take(self, found: Found) -> None:
-        if is_standing(self) and found.folder == self.draft.repository:
+    def _take(self, asked: Draft, found: Found) -> None:
+        if is_standing(self) and asked is self._asked:
             self.found = found
             if found.repository is None and not found.problem:
                 self.draft = replace(self.draft, place=NONE)

@@ -90,7 +90,8 @@ class WorktreesScreen(ActingScreen):
     def action_look(self) -> None:
         """Ask git and the disk again."""
         self.query_one(Box).border_title = "Worktrees · looking …"
-        self._app.work("worktrees", partial(_list, self._engine), self._take, self._skip)
+        look = partial(self._app.work, "worktrees", partial(_list, self._engine), self._take, self._skip)
+        self._app.work_newest("worktrees", look)  # an older list never comes behind a newer one
 
     @on(VirtualList.Chosen)
     def action_choose(self) -> None:

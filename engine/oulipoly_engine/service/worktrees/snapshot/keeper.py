@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Lock, Thread
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import Clock
@@ -56,7 +56,6 @@ class FileKeeper:
         self._asked: deque[_Asked] = deque()
         self._threads: list[Thread] = []  # of snapshots that are not settled
         self._taken: deque[_Snapshot] = deque()
-        self._lock = Lock()  # one git at a time
         self._tools = 0
         self._begins: list[float] = []  # when turns began, in seconds since 1970
         self._first_turn = ""
@@ -71,7 +70,8 @@ class FileKeeper:
     def start(self) -> None:
         """Begin with what was asked for; whoever waits for an answer has it by now."""
         while self._asked:
-            thread = Thread(target=self._take, args=(self._asked.popleft(),), name="files", daemon=True)
+            before = self._threads[-1] if self._threads else None
+            thread = Thread(target=self._take, args=(self._asked.popleft(), before), name="files", daemon=True)
             self._threads.append(thread)
             thread.start()
 
@@ -125,7 +125,7 @@ class FileKeeper:
             turn_files.note(store, asked.turn_id, asked.moment, snapshot.reference)
         self._last = snapshot.reference
 
-    def _take(self, asked: _Asked) -> None:
+    def _take(self, asked: _Asked, before: Thread | None) -> None:
         # ruff: noqa: PLC0415 - 20 ms, and only sessions in a repository need them
         from oulipoly_engine.service.worktrees.base.place import open_checkout
         from oulipoly_engine.service.worktrees.snapshot.references import reference_time
@@ -135,14 +135,15 @@ class FileKeeper:
         reference = problem = ""
         changed_at = 0.0
         try:
-            with self._lock:
-                if place is not None:
-                    now = self._clock.now()
-                    begin = f"begin-{reference_time(now)}"
-                    name = asked.turn_id if asked.moment is Moment.AFTER else begin
-                    files = take_turn(open_checkout(place), name or begin, now)
-                    reference = files.reference
-                    changed_at = files.changed_at
+            if before is not None:
+                before.join()  # in the order in which they were asked for, and one git at a time
+            if place is not None:
+                now = self._clock.now()
+                begin = f"begin-{reference_time(now)}"
+                name = asked.turn_id if asked.moment is Moment.AFTER else begin
+                files = take_turn(open_checkout(place), name or begin, now)
+                reference = files.reference
+                changed_at = files.changed_at
         except (RunnerError, OSError) as error:
             problem = getattr(error, "message", "") or str(error)
         finally:

@@ -70,6 +70,22 @@ def test_the_files_before_the_first_turn_and_after_each_are_kept(kept):
     assert (references, kept.rows["t1", Moment.AFTER]) == (kept.git("for-each-ref"), kept.rows["t2", Moment.AFTER])
 
 
+def test_files_are_kept_in_the_order_in_which_that_was_asked_for_however_late_a_thread_begins(kept):
+    take, has_second, taken = kept.keeper._take, threading.Event(), []
+
+    def begin_late(asked, before):
+        assert before is not None or has_second.wait(PATIENCE_S)
+        has_second.set()
+        take(asked, before)
+        taken.append(asked.turn_id)
+
+    kept.keeper._take = begin_late
+    kept.keeper.ask()
+    kept.keeper.start()
+    assert "" == kept.keep("t1")
+    assert ["", "t1"] == taken
+
+
 def test_what_is_taken_while_the_agent_uses_a_tool_counts_as_none(kept):
     kept.keeper.ask()
     kept.keeper.note_begin(kept.store, "t1")
