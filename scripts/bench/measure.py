@@ -41,6 +41,7 @@ class Spent(Record):
     seconds: float  # from just before its start until it was reaped
     peak_bytes: int  # greatest resident size, of it or of a child that it waited for
     signal_s: float = 0.0  # from the same moment until the command said that its work begins (`signalled`)
+    cpu_s: float = 0.0  # of it and of the children that it waited for
     flow_s: float = 0.0  # from its first bytes to the last that were asked for (`drain`)
 
 
@@ -198,4 +199,4 @@ def _reap(command: Command, pid: int, begun: float) -> Spent:
         text = Path(_complaints()).read_text(encoding="utf-8", errors="replace").strip()
         raise BenchBroken(f"{' '.join(command.argv)} ended with {code} instead of {command.expects}: {text}")
     unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
-    return Spent(seconds, usage.ru_maxrss * unit)
+    return Spent(seconds, usage.ru_maxrss * unit, cpu_s=usage.ru_utime + usage.ru_stime)

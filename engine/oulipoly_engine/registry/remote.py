@@ -162,7 +162,8 @@ class Remote:
                 return attempt()
             except _Passing as error:
                 if time.monotonic() + pause > deadline:
-                    message = f"{self._registry} does not answer as it should: {error}: try later"
+                    way = "`agents registry serve` starts it" if is_loopback(self._registry) else "try later"
+                    message = f"{self._registry} does not answer as it should: {error}: {way}"
                     raise RegistryFailed(message) from error
             self._wait(pause)
             pause *= 2

@@ -80,6 +80,8 @@ ROWS = (
     Row("agent-build", "the build of an agent of 20 files", agents.build),
     Row("agent-start", "a start of an agent until it is ready", agents.start),
     Row("agent-ps", "`agent ps` of 50 agents", agents.listed),
+    Row("agent-ps-ready", "the same of 50 that are up on an account", agents.listed_ready),
+    Row("agents-20", "20 agents at once: each change of each is in its history", agents.many),
     Row("crowd", "200 one-shots from 8 processes on one state file", crowd.one_state_file),
     Row("choose-100", "choosing among 100 accounts with 4 windows each", choosing.in_memory),
     Row("choose-store-50", "choosing among 50 accounts, everything read from the store", choosing.from_store),

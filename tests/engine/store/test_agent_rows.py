@@ -7,10 +7,12 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent, AgentPlan, Job, PlannedFile, PlannedVariable
 from oulipoly_engine.core.agents.mounts import Mount
+from oulipoly_engine.core.live.sessions import LiveSession, Turn
 from oulipoly_engine.errors import AgentStateInvalid, NameTaken
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.agents import agents, jobs
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.live import live_sessions
 
 NOW = SystemClock().now()
 PLAN = AgentPlan(
@@ -50,6 +52,25 @@ def test_changes_leave_a_history(store):
         ("starting", "", ""),
         ("failed", "model", "no account"),
     ]
+
+
+def test_an_agent_works_while_a_turn_or_a_tool_of_it_is_open(store):
+    agents.move(store, AGENT.agent_id, "image_ready", NOW)
+    agents.move(store, AGENT.agent_id, "answer", NOW)
+    live_sessions.insert(store, LiveSession("s1", "/w", "mine", "codex", "m", NOW, NOW))
+    agents.add_session(store, AGENT.agent_id, "s1", NOW)
+
+    live_sessions.insert_turn(store, Turn("t1", "s1", "user", "starting", "hello", "default", NOW))
+    agents.note_work_of_session(store, "s1", NOW)
+    jobs.insert(store, Job("exec_1", AGENT.agent_id, "exec", "curl", "running", NOW))
+    live_sessions.end_turn(store, "t1", "completed", NOW)
+    agents.note_work_of_session(store, "s1", NOW)
+    assert "working" == agents.read(store, AGENT.agent_id).status
+    jobs.move(store, "exec_1", "end", NOW)
+    agents.note_work_of_session(store, "nobody's", NOW)
+
+    statuses = [change.status for change in agents.read_history(store, AGENT.agent_id)]
+    assert ["pulling", "starting", "ready", "working", "ready"] == statuses
 
 
 def test_name_is_free_again_once_its_agent_is_removed(store):

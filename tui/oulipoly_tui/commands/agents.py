@@ -45,11 +45,11 @@ def run(app: AppInterface, arguments: list[str]) -> None:
             ((f"{shown(source)} runs on your accounts, at isolation {level or 'default'}:", "strong"),),
             ((level_text(level), "warn" if level == "none" else ""),),
         )
-        begin = partial(start_it, level)
+        begin = partial(start_it, level, preview.digest)
         dialogs.review(app, "Run this agent?", head, preview_lines(preview), begin, yes="Run")
 
-    def start_it(level: str) -> None:
-        work = partial(agents.run, AgentWish(source, isolation=level))
+    def start_it(level: str, digest: str) -> None:
+        work = partial(agents.run, AgentWish(source, isolation=level, digest=digest))
         _do(app, "run agent", work, _say_standing(app), f"running {shown(source)}")
 
     app.work("run agent", partial(agents.preview, source), choose_level, title="reading what it is made of")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 
@@ -83,7 +84,9 @@ def _inspect(context: Context, options: Namespace) -> int:
     work = context.engine.agents
     work.settle()
     job = work.find_job(options.job)
-    rows = [(key.replace("_", " "), str(value)) for key, value in job_json(job).items() if value not in (None, "", [])]
+    words = {"arguments": shlex.join(job.arguments), "labels": _labels(job)}
+    document = {key: words.get(key, value) for key, value in job_json(job).items()}
+    rows = [(key.replace("_", " "), str(value)) for key, value in document.items() if value not in (None, "", "-")]
     return tell(options, job_json(job), *table([tuple(map(plain, row)) for row in rows]))
 
 

@@ -25,6 +25,7 @@ from oulipoly_engine.core.agents.plan import make_plan
 from oulipoly_engine.core.boxes.allow_list import parse_allowed
 from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.images.info import wanted_mounts, wanted_network
+from oulipoly_engine.core.images.refusals import ImageRefused
 from oulipoly_engine.core.live.launch.cli_options import check_system_prompt
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import (
@@ -39,6 +40,7 @@ from oulipoly_engine.errors import (
 from oulipoly_engine.executors.docker_api import connect, ensure_image, find_host, remove_left
 from oulipoly_engine.facade.agents.inspection import AgentInspection
 from oulipoly_engine.facade.agents.sources import (
+    AgentSource,
     find_path,
     place_files,
     place_runtime,
@@ -81,6 +83,7 @@ class AgentWish(Record):
     name: str = ""  # empty: one is chosen
     isolation: str = ""  # empty: the best that works here
     overrides: Overrides = Overrides()
+    digest: str = ""  # of the preview that was agreed to: nothing else is run; empty: whatever the source is
 
 
 class AgentPreview(Record):
@@ -121,7 +124,8 @@ class Agents(AgentInspection):
     def run(self, wish: AgentWish) -> Agent:
         """Bring up a new agent and return it, ready. One that fails stays listed, with its reason.
 
-        Raises AgentFailed, NameTaken, IsolationUnavailable, UsageInvalid.
+        Raises AgentFailed, NameTaken, IsolationUnavailable, UsageInvalid, ImageNotFound where a path has no Agentfile,
+        ImageRefused where it is not what was shown; then there is no agent.
         """
         self._home.refuse_if_read_only("run an agent")
         require_right(self._home, "agent run")
@@ -135,11 +139,14 @@ class Agents(AgentInspection):
         now = self._home.now()
         name = names.check_name(wish.name) if wish.name else self._choose_name()
         plan = AgentPlan(overrides=wish.overrides)
-        source = str(find_path(self._home, wish.source) or wish.source)
+        path = str(find_path(self._home, wish.source) or wish.source)
+        source = read_source(self._home, path) if wish.digest else None
+        if source is not None and source.digest != wish.digest:
+            raise ImageRefused(f"{wish.source} has changed since you looked at it: look at it again, then run it")
         agent = Agent(
             str(uuid.uuid4()),
             name,
-            source,
+            path,
             wish.isolation,
             "pulling",
             now,
@@ -149,7 +156,7 @@ class Agents(AgentInspection):
         )
         with self._home.lend_store() as store:
             agents.insert(store, agent)
-            return self._bring_up(store, agent)
+            return self._bring_up(store, agent, source)
 
     def start(self, identity: str) -> Agent:
         """Start a stopped or failed agent again on its tree. Raises AgentStateInvalid where it runs, AgentFailed."""
@@ -190,11 +197,11 @@ class Agents(AgentInspection):
             return self._finish_removal(store, agent)
 
     # Parts -----------------------------------------------------------------------------------------------------------
-    def _bring_up(self, store: Store, agent: Agent) -> Agent:
-        """Bring an agent from pulling to ready; one whose image was read once keeps it."""
+    def _bring_up(self, store: Store, agent: Agent, source: AgentSource | None = None) -> Agent:
+        """Bring an agent from pulling to ready; one whose image was read once keeps it. source: where that is read."""
         try:
             if not agent.plan.source_text:
-                source = read_source(self._home, agent.source)
+                source = source or read_source(self._home, agent.source)
                 plan = make_plan(source.agentfile, source.contexts, source.digests, agent.plan.overrides, source.text)
                 agents.change_plan(store, agent.agent_id, plan, source.digest)
             if agent.isolation == CONTAINER:

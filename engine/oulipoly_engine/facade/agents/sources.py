@@ -35,10 +35,11 @@ def find_path(home: Home, text: str) -> Path | None:
     if not text:
         raise UsageInvalid("name what the agent is run from: an image, an agent definition, or a folder")
     path = Path(text).expanduser()
-    if path.exists():
+    if path.is_file() or (path / "Agentfile").exists():
         return path.absolute()
     if text.startswith((".", "/", "~")):
-        raise ImageNotFound(f"there is no {text}: name an image, an agent definition, or a folder with an Agentfile")
+        missing = f"Agentfile in {text}" if path.is_dir() else text
+        raise ImageNotFound(f"there is no {missing}: name an image, an agent definition, or a folder with an Agentfile")
     definition = home.paths.agents / f"{text}.md"
     if "/" not in text and definition.is_file():
         return definition

@@ -180,11 +180,8 @@ class AgentWork(Agents):
         with self._home.lend_store() as store:
             jobs.insert(store, redact_words(job))
             self._settle(store)
-            try:
-                runner = Tools(store, self._home.paths.running_agents, self._home.now)
-                return runner.run(agent, job, stdin, stdout=stdout, stderr=stderr, timeout_s=timeout_s)
-            finally:
-                self._settle(store)
+            runner = Tools(store, self._home.paths.running_agents, self._home.now)
+            return runner.run(agent, job, stdin, stdout=stdout, stderr=stderr, timeout_s=timeout_s)
 
     # Jobs ------------------------------------------------------------------------------------------------------------
     def run_job(

@@ -18,7 +18,14 @@ from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.base.rows import name_values
-from oulipoly_engine.store.models.live import AgentHistoryRow, AgentRow, AgentSessionRow, LiveSessionRow, LiveTurnRow
+from oulipoly_engine.store.models.live import (
+    AgentHistoryRow,
+    AgentJobRow,
+    AgentRow,
+    AgentSessionRow,
+    LiveSessionRow,
+    LiveTurnRow,
+)
 
 _COLUMNS = AgentRow._meta.sorted_fields
 _ID_DIGITS = 8  # that lists show
@@ -127,6 +134,34 @@ def read_history(store: Store, agent_id: str, limit: int = 50) -> tuple[Change, 
     query = row.select(*columns).where(row.agent_id == agent_id).order_by(row.id.desc()).limit(limit)
     changes = [Change(from_text(at), *values) for at, *values in store.rows(query)]
     return tuple(reversed(changes))
+
+
+# Work ----------------------------------------------------------------------------------------------------------------
+def note_work(store: Store, agent_id: str, now: datetime) -> None:
+    """Have an agent that is up count as working while a turn or a tool of it is open, and as ready else.
+
+    Whoever opens or closes such calls it in the same transaction: the history has each change, whoever looks or not.
+    """
+    job = AgentJobRow
+    with store.write():
+        agent = read(store, agent_id)
+        if agent is None or not agent.is_ready:
+            return
+        running = job.select(job.job_id).where(job.agent_id == agent_id, job.status == "running").limit(1)
+        is_busy = any(each == agent_id for each, _ in list_open_turns(store)) or bool(store.rows(running))
+        if is_busy != (agent.status == "working"):
+            move(store, agent_id, "work" if is_busy else "rest", now, owner=agent.owner)
+
+
+@compile_query
+def _select_agent_of(session_id: Parameter) -> Query:
+    return AgentSessionRow.select(AgentSessionRow.agent_id).where(AgentSessionRow.session_id == session_id)
+
+
+def note_work_of_session(store: Store, session_id: str, now: datetime) -> None:
+    """Do as `note_work` for the agent whose session this is, if it is an agent's."""
+    for (agent_id,) in store.rows(_select_agent_of(session_id)):
+        note_work(store, agent_id, now)
 
 
 def _note(store: Store, agent_id: str, now: datetime, change: Change) -> None:

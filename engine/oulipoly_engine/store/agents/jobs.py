@@ -9,6 +9,7 @@ from typing import Any
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.agents.agents import JOB, JOB_OPEN, Job
+from oulipoly_engine.store.agents import agents
 from oulipoly_engine.store.base.compiled import compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import Query
@@ -20,10 +21,11 @@ _DEFAULT_LIMIT = 100
 
 
 def insert(store: Store, job: Job) -> None:
-    """Write a tool that is about to be run."""
+    """Write a tool that is about to be run, and that its agent works."""
     columns = column_values(job) | {"arguments": json.dumps(job.arguments, ensure_ascii=False)}
     with store.write():
         store.insert(AgentJobRow, **columns)
+        agents.note_work(store, job.agent_id, job.created_at)
 
 
 def move(store: Store, job_id: str, event: str, now: datetime, **changes: Any) -> bool:  # noqa: ANN401 - columns
@@ -34,7 +36,11 @@ def move(store: Store, job_id: str, event: str, now: datetime, **changes: Any) -
     values = {getattr(row, name): value for name, value in changes.items()}
     values |= {row.status: target, row.begun_at if event == "begin" else row.ended_at: to_text(now)}
     with store.write():
-        return store.run(row.update(values).where(row.job_id == job_id, row.status.in_(sources))) == 1
+        has_moved = store.run(row.update(values).where(row.job_id == job_id, row.status.in_(sources))) == 1
+        if has_moved:
+            ((agent_id,),) = store.rows(row.select(row.agent_id).where(row.job_id == job_id))
+            agents.note_work(store, agent_id, now)
+    return has_moved
 
 
 def note(store: Store, job_id: str, **changes: Any) -> bool:  # noqa: ANN401 - columns

@@ -7,6 +7,7 @@ import pytest
 
 from oulipoly_engine.core.agents.agents import Overrides
 from oulipoly_engine.core.agents.states import Standing
+from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
 from oulipoly_engine.errors import (
     AccountUnusable,
     AgentFailed,
@@ -284,6 +285,14 @@ def test_runtime_and_tools_that_are_images_are_run_but_not_without_the_signature
     assert problems == [("pull", True)] * 2
 
 
+def test_a_folder_without_an_agentfile_makes_no_agent(live):
+    (live.root / "empty").mkdir()
+    with pytest.raises(ImageNotFound, match="no Agentfile"):
+        live.engine.agents.run(AgentWish(str(live.root / "empty")))
+
+    assert live.engine.agents.list() == ()
+
+
 def test_an_image_is_not_run_without_the_signature_of_the_publisher_who_was_pinned(live, source):
     images = live.engine.images
     images.build(Path(source), ())
@@ -293,6 +302,9 @@ def test_an_image_is_not_run_without_the_signature_of_the_publisher_who_was_pinn
     previewed = live.engine.agents.preview(source)
     assert images.inspect("meteo").digest == signed  # a look moves no tag
     assert previewed.digest == images.build(Path(source), ())[1].digest
+    with pytest.raises(ImageRefused, match="has changed"):
+        live.engine.agents.run(AgentWish(source, digest=signed))
+    assert live.engine.agents.list() == ()
 
     with pytest.raises(AgentFailed, match="signed by nobody"):
         live.engine.agents.run(AgentWish("meteo"))
