@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.core.agents.agents import Overrides
+from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.agents.states import Standing
 from oulipoly_engine.errors import (
     AgentFailed,
@@ -90,6 +91,18 @@ def test_agent_is_asked_in_a_live_session_of_its_own_environment(live, source):
     assert live.live.hosts() == ()
     with pytest.raises(AgentStateInvalid, match="agent start calm"):
         work.begin_session("calm")
+
+
+def test_turn_that_takes_longer_than_the_limit_of_its_agent_ends_and_says_so(live, source):
+    work = live.engine.agents
+    work.run(AgentWish(source, "calm", "none", overrides=Overrides(limits=AgentLimits(time_s=1))))
+    session = work.begin_session("calm")
+    turn = live.live.send(session.session_id, "[[stall:60]]", waits=True)
+    after = live.live.send(session.session_id, "Hello", waits=True)
+    work.stop("calm")
+
+    assert (turn.status, turn.message) == ("failed", "it took longer than its limit of 1 s")
+    assert after.status == "completed"
 
 
 def test_last_message_gets_another_answer_as_a_branch_and_sessions_are_deleted_once(live, source):
