@@ -14,6 +14,7 @@ _ELSEWHERE = {
     "engine/oulipoly_engine/adapters/scripts/opencode.py": {"mkdir"},  # works alone, without our package
     "engine/oulipoly_engine/adapters/scripts/turns.py": {"mkdir"},  # as above
     "engine/oulipoly_engine/process/boxes/inside.py": {"touch", "open"},  # tries whether it can, and works alone
+    "engine/oulipoly_engine/process/boxes/groups.py": {"mkdir", "write_text"},  # of the kernel
     "engine/oulipoly_engine/service/worktrees/setup/files.py": {"mkdir"},  # as git makes a worktree's folders
     "engine/oulipoly_engine/service/worktrees/base/tree_files.py": {"mkdir", "O_CREAT"},  # the user's own repository
     "tui/oulipoly_tui/screens/sessions/export.py": {"mkdir"},  # the user's own folder, by the user's umask

@@ -40,9 +40,9 @@ def spawn(
     """
     argv = words or boxed_words(command)
 
-    def start() -> subprocess.Popen[bytes]:
+    def start(before: tuple[str, ...] = (), more: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603 - the command is the user's own configuration
-            argv,
+            (*before, *argv),
             bufsize=0,
             stdin=stdin,
             stdout=stdout,
@@ -50,12 +50,17 @@ def spawn(
             cwd=command.cwd,
             env=dict(command.env),
             start_new_session=True,
-            pass_fds=keeps,
+            pass_fds=(*keeps, *more),
             pipesize=pipe_bytes,
         )
 
+    box = command.box
     try:
-        return start_in_box(command.box, start)
+        if box is None or not box.group:
+            return start_in_box(box, start)
+        from oulipoly_engine.process.boxes.groups import start_in_group  # noqa: PLC0415 - few commands have a box
+
+        return start_in_group(box, lambda *entrance: start_in_box(box, lambda: start(*entrance)))
     except (OSError, ValueError) as error:
         raise SpawnFailed(spawn_problem(command, error)) from error
 
@@ -82,8 +87,8 @@ def boxed_words(command: Command, *, has_terminal: bool = False) -> tuple[str, .
         box, argv = _stand_behind_proxy(box, command.argv)
         _, *options = bubblewrap_words(box, argv, str(command.cwd or Path.cwd()), has_terminal=has_terminal)
         return (shutil.which("bwrap") or "bwrap", *options)  # not by the PATH of the command
-    running = 0 if box.limits.processes is None else _count_running()
-    return limit_words(box.limits, command.argv, running=running)
+    running = 0 if box.own_limits.processes is None else _count_running()
+    return limit_words(box.own_limits, command.argv, running=running)
 
 
 def _stand_behind_proxy(box: Box, argv: tuple[str, ...]) -> tuple[Box, tuple[str, ...]]:
@@ -104,6 +109,12 @@ def _find_missing(box: Box) -> str:
     """Return which declared path is not there; empty: none."""
     if box.network == "proxy" and not Path(box.proxy).is_socket():
         return f"the proxy of the box does not listen at {box.proxy}: start it first"
+    if box.limits.tree_bytes is not None:
+        from oulipoly_engine.core.agents.limits import explain_disk  # noqa: PLC0415 - few commands have a box
+        from oulipoly_engine.process.boxes.disk import is_beyond  # noqa: PLC0415 - the same
+
+        if is_beyond(Path(box.tree), box.limits.tree_bytes):
+            return explain_disk(box.limits.tree_bytes, box.tree)
     for mount in box.mounts:
         place = mount.source or mount.path
         if mount.access in ("read", "write") and not mount.is_optional and not Path(place).exists():

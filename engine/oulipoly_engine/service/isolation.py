@@ -20,10 +20,12 @@ from oulipoly_engine.core.boxes.report import IsolationReport, judge_report
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.private_files import write_private
 from oulipoly_engine.process.boxes import inside
+from oulipoly_engine.process.boxes.groups import end_group
 from oulipoly_engine.process.script import EXEC, ScriptResult, run_script
 from oulipoly_engine.records import replace
 
 _PATIENCE_S = 30.0
+_MOST_PROCESSES = 1024  # of a limit that is tried out
 _LONGEST_SOCKET = 107  # bytes of the path of a Unix socket: `sun_path` of Linux, with a zero behind
 _IP_FREEBIND = 15  # of Linux; Python has no name for it
 RunProbe = Callable[[tuple[str, ...]], ScriptResult]
@@ -36,12 +38,16 @@ def measure_box(box: Box, env: Mapping[str, str], home: Path, folder: Path) -> I
     Our Python is declared besides. Raises SpawnFailed where the box cannot be had, or its program could not tell.
     """
     own = (Mount(path, Access.READ, is_optional=True) for path in list_probe_paths())
-    probed = replace(box, mounts=(*box.mounts, *own), folder=box.folder or "/")
+    group = tuple(f"{folder}-probe-{os.getpid()}" for folder in box.group)  # else what runs would lack what it takes
+    probed = replace(box, mounts=(*box.mounts, *own), folder=box.folder or "/", group=group)
 
     def run_probe(words: tuple[str, ...]) -> ScriptResult:
         return run_script(EXEC, env, arguments=words, cwd=Path("/"), timeout_s=_PATIENCE_S, box=probed)
 
-    return measure_probe(box, home, folder, run_probe)
+    try:
+        return measure_probe(box, home, folder, run_probe)
+    finally:
+        end_group(group)
 
 
 def measure_probe(
@@ -77,12 +83,13 @@ def _describe(box: Box) -> dict[str, Any]:
     writable = paths[Access.WRITE]
     later = [path for path in paths[Access.READ] if any(path.startswith(f"{around}/") for around in writable)]
     folder = next((path for path in writable if Path(path).is_dir()), "")
+    processes = box.limits.processes or 0
     return {
         "read": [path for path in paths[Access.READ] if path not in later],
         "write": writable,
         "later": later,
         "folder": SCRATCH if box.level is Level.SEALED else folder,
-        "processes": box.limits.processes or 0,
+        "processes": processes if processes <= _MOST_PROCESSES else 0,
         "memory_bytes": box.limits.memory_bytes or box.limits.data_bytes or 0,
         "file_bytes": box.limits.file_bytes or 0,
     }

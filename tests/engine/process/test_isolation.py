@@ -1,11 +1,13 @@
 """What a probe from inside measures at each level is what the level promises."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 from oulipoly_engine.core.boxes.box import Access, Box, Level, Limits, Mount, Network, protect_worktree
 from oulipoly_engine.core.boxes.report import ATTEMPTS, judge_report, should_hold
+from oulipoly_engine.process.boxes.groups import choose_group
 from oulipoly_engine.process.boxes.machine import find_level
 from oulipoly_engine.service.isolation import measure_box
 
@@ -19,12 +21,12 @@ def box(tmp_path, home):
     (tmp_path / "read").mkdir()
     (home / "letter").write_text("secret")
 
-    def make(level, network):
+    def make(level, network, group=()):
         if not find_level(level).is_available:
             pytest.skip(find_level(level).obstacle)
         limits = Limits(memory_bytes=1 << 30, processes=8, file_bytes=1 << 20)
         mounts = (*protect_worktree(str(tmp_path / "tree")), Mount(str(tmp_path / "read"), Access.READ))
-        return Box(level, mounts, network, limits=limits)
+        return Box(level, mounts, network, limits=limits, group=group)
 
     return make
 
@@ -44,6 +46,18 @@ def test_what_is_reached_is_what_the_level_does_not_hold(box, level, network, tm
     assert (str(tmp_path / "read") in report.writable) == (level is Level.NONE)
     assert "ONLY" in report.variables
     assert [] == [path.name for path in tmp_path.rglob(".probe*")]
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_control_group_holds_what_no_limit_of_a_process_does(box, level, tmp_path, home):
+    group = choose_group("agents-measured")
+    if not group:
+        pytest.skip("no control group can be made here")
+    report = measure_box(box(level, Network.NONE, group), {}, home, tmp_path)
+
+    assert report.unexpected == ()
+    assert "processes" in report.held  # root's too
+    assert [path.name for path in Path(group[0]).parent.glob("agents-measured*")] == []
 
 
 def test_box_is_measured_where_a_path_is_too_long_for_a_socket(box, tmp_path, home):

@@ -92,7 +92,7 @@ def _add_run(parser: Parser) -> None:
     add_repeated(
         "--limit",
         metavar="NAME=VALUE",
-        help="memory=512m, processes=64, processor=60s, files=1g, time=10m; of a container cpus=0.5",
+        help="memory=512m, processes=64, processor=60s, files=1g, disk=5g, time=10m; of a container cpus=0.5",
     )
     parser.add_argument("--profile", choices=PROFILES, default="", help="what its sessions may do unasked")
 

@@ -96,6 +96,7 @@ class AgentPlan(Record):
     profile: str = ""  # of its sessions: what they may do without asking; empty: as new sessions have it
     address: str = ""  # `host:port` that its own runtime listens at
     container: ContainerPlan = ContainerPlan()  # of the isolation of that name
+    group: tuple[str, ...] = ()  # the folders of the control group of all its processes; none: it has none
     source_text: str = ""  # the Agentfile as it was written
     overrides: Overrides = Overrides()  # what went into it
 

@@ -28,6 +28,7 @@ def agent_box(
     trees: Sequence[str] = (),
     network: Network = Network.SHARED,
     limits: Limits = Limits(),  # noqa: B008 - frozen
+    group: tuple[str, ...] = (),
 ) -> Box | None:
     """Return the box of a process of an agent; None: nothing holds it. One of the level none has limits alone.
 
@@ -36,7 +37,7 @@ def agent_box(
     proxy of a box is named when it is started.
     """
     if level not in (Level.GUARDED, Level.SEALED):
-        return None if limits == Limits() else Box(Level.NONE, network=network, limits=limits)
+        return None if limits == Limits() else Box(Level.NONE, network=network, limits=limits, group=group, tree=root)
     shown: list[BoxMount] = []
     for mount in mounts:  # in their order: a later one lies over an earlier one
         access = Access.READ if mount.is_read_only else Access.WRITE
@@ -45,7 +46,8 @@ def agent_box(
     shown.append(BoxMount(root, Access.READ))  # behind a mount that may lie around it
     shown += [BoxMount(f"{root}/{name}", Access.WRITE) for name in WRITABLE]
     shown += [BoxMount(path, Access.WRITE) for path in writes]
-    return Box(Level(level), tuple(shown), network, limits=limits, folder=f"{root}/workspace")
+    start = f"{root}/workspace"
+    return Box(Level(level), tuple(shown), network, limits=limits, folder=start, group=group, tree=root)
 
 
 def agent_network(level: str, runtime: str) -> Network:

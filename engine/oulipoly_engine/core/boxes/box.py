@@ -10,6 +10,8 @@
 | Unix sockets by path        | all  | all; none without a network      | those in declared paths             |
 | limits                      | yes  | yes                              | yes                                 |
 
+Limits hold for each process; a control group, where one can be had, holds memory and processes for all together.
+
 A level that cannot be had is refused with what to do, never replaced by a lower level.
 """
 
@@ -19,7 +21,7 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 
 SCRATCH = "/tmp"  # noqa: S108 - in a sealed box, where nobody else is
 
@@ -69,6 +71,7 @@ class Limits(Record):
     processor_s: int | None = None  # each process, in all
     file_bytes: int | None = None  # the longest file that it writes
     descriptors: int | None = None
+    tree_bytes: int | None = None  # of all files below `Box.tree`: looked at now and then
 
 
 class Box(Record):
@@ -81,6 +84,15 @@ class Box(Record):
     limits: Limits = Limits()
     folder: str = ""  # in which the program starts, as it sees it; empty: the command's
     scratch_bytes: int = 64 << 20  # of /tmp in a sealed box
+    group: tuple[
+        str, ...
+    ] = ()  # the folders of a control group that its processes stand in; none: limits hold for each
+    tree: str = ""  # the folder whose files are limited
+
+    @property
+    def own_limits(self) -> Limits:
+        """Return the limits that each process begins with: their number is its control group's, where it has one."""
+        return replace(self.limits, processes=None) if self.group else self.limits
 
 
 _SYSTEM = (
@@ -138,9 +150,18 @@ def list_unheld(box: Box, *, is_root: bool = False) -> tuple[str, ...]:
         lines = ("every path, process and address of the user is reached",)
     if box.level is Level.GUARDED:
         lines = tuple(_list_unguarded(box))
-    if is_root and box.limits.processes:
-        lines += (f"root may start more than {box.limits.processes} processes: Linux limits root's nowhere",)
-    return lines
+    return (*lines, *_list_unlimited(box, is_root=is_root))
+
+
+def _list_unlimited(box: Box, *, is_root: bool) -> Iterator[str]:
+    memory_bytes = box.limits.memory_bytes or box.limits.data_bytes
+    without = "no control group can be made where it was started"
+    if memory_bytes and not box.group:
+        yield f"memory is limited to {memory_bytes >> 20} MB for each process, not for all together: {without}"
+    if is_root and box.limits.processes and not box.group:
+        yield f"root may start more than {box.limits.processes} processes: {without}"
+    if box.limits.tree_bytes:
+        yield f"files take more than {box.limits.tree_bytes >> 20} MB until that is seen, a second later and more"
 
 
 def _list_unguarded(box: Box) -> Iterator[str]:

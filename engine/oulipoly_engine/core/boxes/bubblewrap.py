@@ -27,7 +27,7 @@ def bubblewrap_words(
     has_terminal: one that nobody else uses, before or after; any other it must not get hold of.
     """
     session = () if has_terminal else ("--new-session",)
-    return ("bwrap", *NAMESPACES, *session, *_list_options(box, folder), "--", *limit_words(box.limits, argv))
+    return ("bwrap", *NAMESPACES, *session, *_list_options(box, folder), "--", *limit_words(box.own_limits, argv))
 
 
 def _list_options(box: Box, folder: str) -> Iterator[str]:

@@ -61,8 +61,8 @@ def should_hold(box: Box, attempt: str, *, is_root: bool) -> bool:
         return attempt == "abstract_socket" and box.level is Level.GUARDED
     if attempt == "unix_socket" and box.network is Network.NONE and box.level is not Level.NONE:
         return True  # guarded, nothing is connected to
-    if is_root and attempt == "processes":
-        return False  # Linux limits root's processes nowhere
+    if attempt == "processes" and (box.group or is_root):
+        return bool(box.group)  # Linux limits root's processes nowhere else
     if not is_root and attempt == "become_another":
         return True
     return _ORDER.index(box.level) >= _ORDER.index(ATTEMPTS[attempt][1])

@@ -183,6 +183,7 @@ class Agents(AgentInspection):
                 agent = agents.move(store, agent.agent_id, "stop", self._home.now())
                 self._write_log(agent, "stopped")
             self._end_work(store, agent)  # what has begun meanwhile
+            self._end_group(agent)
         return self.find(agent.agent_id)
 
     def remove(self, identity: str) -> Agent:
@@ -247,6 +248,7 @@ class Agents(AgentInspection):
             agent = replace(agent, isolation=self._choose_isolation(agent, root, runtime))
             agents.change_isolation(store, agent.agent_id, agent.isolation)
         check_isolation(agent.isolation, agent.plan.container)
+        agent = self._choose_group(store, agent)
         self._write_tree(agent)
         check_system_prompt(agent_prompt(root, agent, self._bin_dirs(agent), self._pinned(agent)))
         ensure_agent_token(store, agent, self._home.now())
@@ -255,6 +257,18 @@ class Agents(AgentInspection):
         make_folder(self._home.paths.agent_logs)
         for name in find_skipped(root, agent):
             self._write_log(agent, f"the variable {name} is reserved and was left out")
+        return agent
+
+    def _choose_group(self, store: Store, agent: Agent) -> Agent:
+        """Give the processes of an agent a control group where its limits ask for that and this machine has one."""
+        limits = agent.plan.overrides.limits
+        if agent.isolation == CONTAINER or not (limits.memory_bytes or limits.processes):
+            return agent
+        from oulipoly_engine.process.boxes.groups import choose_group
+
+        self._end_group(agent)
+        agent = replace(agent, plan=replace(agent.plan, group=choose_group(f"agents-{agent.agent_id}")))
+        agents.change_plan(store, agent.agent_id, agent.plan, agent.digest)
         return agent
 
     def _prepare_runtime(self, store: Store, agent: Agent) -> Agent:
@@ -273,6 +287,7 @@ class Agents(AgentInspection):
         agent = replace(agent, plan=replace(plan, address=plan.address or choose_address()))
         agents.change_isolation(store, agent.agent_id, agent.isolation)
         agents.change_plan(store, agent.agent_id, agent.plan, agent.digest)
+        agent = self._choose_group(store, agent)
         self._write_tree(agent)
         return agent
 

@@ -69,9 +69,11 @@ class AgentInspection(AgentList):
         if agent.isolation == CONTAINER:
             return self._measure_container(agent)
         start = tool_start(root, agent)
-        if start.box is None or agent.isolation == Level.NONE:
+        if start.box is None:
             return UNHELD_WITHOUT_BOX, None
         unheld = list_unheld(start.box, is_root=os.getuid() == 0)
+        if agent.isolation == Level.NONE:
+            return unheld, None
         unheld = (*unheld, *list_logins_in_reach(agent.isolation, self.logins(agent)))
         if not agent.is_ready or self._home.read_only:
             return unheld, None

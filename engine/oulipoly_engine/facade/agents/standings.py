@@ -166,12 +166,20 @@ class AgentList(Part):
             if not hosts.wait_for_end(self._home.paths, session_id):
                 raise RequestRefused(f"the process of its session {session_id} does not end: try it again")
 
+    def _end_group(self, agent: Agent) -> None:
+        """End what an agent has hidden in sessions of its own, as far as its control group tells."""
+        if agent.plan.group:
+            from oulipoly_engine.process.boxes.groups import end_group
+
+            end_group(agent.plan.group)
+
     def _finish_removal(self, store: Store, agent: Agent) -> Agent:
         from oulipoly_engine.service.agents.tree import remove_tree
         from oulipoly_engine.store.agents import together
 
         together.forget(store, agent.agent_id, self._home.now())  # first: what it may do ends at once
         self._end_work(store, agent)
+        self._end_group(agent)
         remove_tree(self.root(agent))
         self.log(agent).unlink(missing_ok=True)
         with store.write():

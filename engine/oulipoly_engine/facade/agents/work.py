@@ -181,7 +181,10 @@ class AgentWork(Agents):
             jobs.insert(store, redact_words(job))
             self._settle(store)
             runner = Tools(store, self._home.paths.running_agents, self._home.now)
-            return runner.run(agent, job, stdin, stdout=stdout, stderr=stderr, timeout_s=timeout_s)
+            result = runner.run(agent, job, stdin, stdout=stdout, stderr=stderr, timeout_s=timeout_s)
+            if result.limit:
+                self._write_log(agent, f"{tool}: {result.limit}")
+            return result
 
     # Jobs ------------------------------------------------------------------------------------------------------------
     def run_job(

@@ -53,6 +53,7 @@ class AgentStart(Record):
     before: tuple[str, ...] = ()  # words before those of its program, which start it elsewhere than here
     program: str = ""  # the path of its program
     skipped: tuple[str, ...] = ()  # variables of the image or the user that are not theirs to set
+    time_s: int = 0  # that a turn of a CLI may take; 0: any
 
 
 class Reach(Record):
@@ -157,16 +158,17 @@ def cli_start(root: Path, agent: Agent, program: str, homes: tuple[str, ...], re
     program: its path. homes: where it has its login, which it reads and writes; empty ones are none.
     The system's programs are on its PATH, and the folder of its own: without these no CLI works.
     """
+    time_s = agent.plan.overrides.limits.time_s
     if agent.isolation == CONTAINER:
         folders = tuple(dict.fromkeys((posixpath.dirname(program), *_SYSTEM_BINS)))
         order = cli_order(root, agent, program, homes)
-        return replace(start_in_container(root, agent, order, folders), program=program)
+        return replace(start_in_container(root, agent, order, folders), program=program, time_s=time_s)
     paths = _list_programs(program)
     folders = cli_bin_dirs(root, program)
     environment_folder = _find_environment(paths)
     reads = (*list_program_folders(paths), *environment_folder)
     start = _start(root, agent, folders, reads, _list_logins(homes), reach)
-    return replace(start, program=program)
+    return replace(start, program=program, time_s=time_s)
 
 
 def container_order(root: Path, agent: Agent, binds: tuple[Bind, ...] = (), *, job_id: str = "") -> ContainerOrder:
@@ -267,6 +269,7 @@ def _start(
         trees=_list_trees(agent.plan.mounts),
         network=reach.network,
         limits=box_limits(agent.plan.overrides.limits),
+        group=agent.plan.group,
     )
     return AgentStart(environment, box, skipped=skipped)
 

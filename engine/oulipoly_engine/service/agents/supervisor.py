@@ -27,7 +27,7 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.containers import CONTAINER, CONTAINER_ROOT, PORT
 from oulipoly_engine.core.agents.environment import runtime_words
-from oulipoly_engine.core.agents.limits import explain_end, explain_time
+from oulipoly_engine.core.agents.limits import box_limits, explain_time
 from oulipoly_engine.core.agents.states import Event, Reason, Standing, backoff_s, is_retried
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AgentStateInvalid, SpawnFailed
@@ -39,8 +39,9 @@ from oulipoly_engine.process.liveness import own_mark
 from oulipoly_engine.process.spawn import DEVNULL, Child, spawn
 from oulipoly_engine.process.stop import GroupWatch, group_lives, stop
 from oulipoly_engine.records import Record, prepare
+from oulipoly_engine.service.agents.limit_watch import LimitWatch
 from oulipoly_engine.service.agents.log import write_log
-from oulipoly_engine.service.agents.start import outcome_file, runtime_start
+from oulipoly_engine.service.agents.start import AgentStart, outcome_file, runtime_start
 from oulipoly_engine.service.agents.tracker import StatusTracker
 from oulipoly_engine.store.agents import agents
 from oulipoly_engine.store.base.db import Store, open_store
@@ -151,23 +152,26 @@ class Supervisor:
     def _run_once(self) -> None:
         """Start the runtime once, and stay until it has ended."""
         agent = self._agent
-        try:
-            process = self._start(agent)
-        except SpawnFailed as error:
-            self._fail("init", error.message)
-            return
-        self._process = process
-        try:
-            with GroupWatch(process.pid):
-                self._await_end(process, agent.plan.address)
-        finally:
-            self._end(process)
-
-    def _start(self, agent: Agent) -> Child:
         root = self._folder / agent.agent_id
         is_adopted = agent.is_ready  # whose supervisor was killed: its container runs on
         take_outcome(self._outcome)  # of one whose supervisor was killed
         start = runtime_start(root, agent, is_adopted=is_adopted, grace_s=self._pace.grace_s)
+        with LimitWatch(start.box) as self._limits:
+            try:
+                process = self._start(agent, start)
+            except SpawnFailed as error:
+                self._fail("init", error.message)
+                return
+            self._limits.begin(process.pid)
+            self._process = process
+            try:
+                with GroupWatch(process.pid):
+                    self._await_end(process, agent.plan.address)
+            finally:
+                self._end(process)
+
+    def _start(self, agent: Agent, start: AgentStart) -> Child:
+        root = self._folder / agent.agent_id
         words = (*start.before, *self._runtime_words(root, agent, start.program))
         process = spawn(
             Command(words, start.environment, root / "workspace", is_configured=False, box=start.box), stdin=DEVNULL
@@ -190,7 +194,8 @@ class Supervisor:
         if problem := take_outcome(self._outcome).problem:
             return problem
         code = process.returncode or 0
-        why = explain_end(self._agent.plan.overrides.limits, code if code >= 0 else 128 - code, self._written)
+        limits = box_limits(self._agent.plan.overrides.limits)
+        why = self._limits.explain(code if code >= 0 else 128 - code, self._written, limits)
         return f"its runtime has ended with exit code {code}" + (f": {why}" if why else "")
 
     def _await_end(self, process: Child, address: str) -> None:
@@ -221,8 +226,8 @@ class Supervisor:
         if not self._wait_until(lambda: process.poll() is not None, limits.time_s or None):
             self._stop(process)
         elif process.returncode is None:
-            self._fail("crashed", explain_time(limits))
-        elif process.returncode == 0:
+            self._fail("crashed", explain_time(limits.time_s))
+        elif process.returncode == 0 and not self._limits.is_beyond:
             self._move("stop")
         else:
             self._fail("crashed", self._explain_end(process))

@@ -12,7 +12,7 @@ from typing import Protocol
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent, Job
 from oulipoly_engine.core.agents.containers import FAILED
-from oulipoly_engine.core.agents.limits import explain_end, explain_time
+from oulipoly_engine.core.agents.limits import box_limits, explain_time
 from oulipoly_engine.core.agents.tools import check_tool
 from oulipoly_engine.core.boxes.box import Network
 from oulipoly_engine.core.text.redact import redact
@@ -23,6 +23,7 @@ from oulipoly_engine.process.liveness import has_ended, here, start_ticks
 from oulipoly_engine.process.run import run
 from oulipoly_engine.process.stop import GroupWatch, group_lives, stop_group
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.agents.limit_watch import LimitWatch
 from oulipoly_engine.service.agents.start import check_isolation, outcome_file, require_ready, tool_start
 from oulipoly_engine.store.agents import jobs
 from oulipoly_engine.store.base.db import Store
@@ -102,7 +103,11 @@ class Tools:
         sink = _Sink(stdout, stderr)
         try:
             command = self._command(agent, job, stdin, timeout_s)
-            with _serve_proxy(command, agent) as reachable, _Watched(self._store, job) as watched:
+            with (
+                _serve_proxy(command, agent) as reachable,
+                LimitWatch(command.box) as limits,
+                _Watched(self._store, job, limits) as watched,
+            ):
                 result = run(reachable, sink, watched.note)
             outcome = take_outcome(outcome_file(self._folder / agent.agent_id, job.job_id))
             if result.exit_code == FAILED and outcome.problem:
@@ -114,7 +119,7 @@ class Tools:
             self._end(job, sink, None, "fail", error.message)
             raise
         timed_out = result.stopped_for == "timeout"
-        limit = outcome.problem or _explain_end(agent, result, timeout_s)
+        limit = outcome.problem or _explain_end(agent, result, timeout_s, limits)
         if result.stopped_for == "stopped":
             self._end(job, sink, result, "cancel", "it was stopped")
         else:
@@ -157,11 +162,11 @@ def _least(timeout_s: float | None, limit_s: int) -> float | None:
     return min((seconds for seconds in (timeout_s, limit_s) if seconds), default=None)
 
 
-def _explain_end(agent: Agent, result: ProcessResult, timeout_s: float | None) -> str:
+def _explain_end(agent: Agent, result: ProcessResult, timeout_s: float | None, watch: LimitWatch) -> str:
     limits = agent.plan.overrides.limits
     if result.stopped_for == "timeout":
-        return "" if _least(timeout_s, limits.time_s) == timeout_s else explain_time(limits)
-    return explain_end(limits, result.exit_code, result.stderr_tail)
+        return "" if _least(timeout_s, limits.time_s) == timeout_s else explain_time(limits.time_s)
+    return watch.explain(result.exit_code, result.stderr_tail, box_limits(limits))
 
 
 def end_process(job: Job) -> None:
@@ -197,9 +202,10 @@ def _serve_proxy(command: Command, agent: Agent) -> Iterator[Command]:
 class _Watched:
     """Notes the group of a tool, and has it end if we are killed."""
 
-    def __init__(self, store: Store, job: Job) -> None:
+    def __init__(self, store: Store, job: Job, limits: LimitWatch) -> None:
         self._store = store
         self._job = job
+        self._limits = limits
         self._watch: GroupWatch | None = None
 
     def __enter__(self) -> _Watched:
@@ -212,6 +218,7 @@ class _Watched:
     def note(self, pid: int) -> None:
         with suppress(OSError):
             self._watch = GroupWatch(pid)
+        self._limits.begin(pid)
         handle = f"{pid} {start_ticks(pid) or 0} {here() or ''}"
         if not jobs.note(self._store, self._job.job_id, handle=handle):  # cancelled before anybody knew its number
             stop_group(pid, lambda: not group_lives(pid))

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oulipoly_engine.clock import Clock, to_text
+from oulipoly_engine.core.agents.limits import explain_time
 from oulipoly_engine.core.live import failures, orders
 from oulipoly_engine.core.live.events import Notice, Numbered, SessionClosed, SessionFailed
 from oulipoly_engine.core.live.requests import TurnInFlight
@@ -38,6 +39,7 @@ from oulipoly_engine.host.runtime_folder import Listener
 from oulipoly_engine.process.liveness import Descendants, end_children, reap_adopted
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record, asdict
+from oulipoly_engine.service.agents.limit_watch import LimitWatch
 from oulipoly_engine.service.agents.tool_socket import ToolSocket
 from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, HookAnswer, SessionHooks
 from oulipoly_engine.service.live.clients import ClientSeat
@@ -86,6 +88,7 @@ class Limits(Record):
     writes_file: bool = False  # its session file, after each turn
     retry: Policy = Policy()
     turn_silence_s: float = 0.0  # of a running turn that asks nothing and runs no command; 0: any
+    turn_s: float = 0.0  # of a turn, from its beginning to its end, whatever it waits for; 0: any
 
     def idle_left(self, used_at: float, now: float) -> float | None:
         """Return the seconds until a session that nobody uses is closed; 0: it is time; None: it never is."""
@@ -111,10 +114,11 @@ class Host:
         files: FileKeeper | None = None,
         hooks: SessionHooks | None = None,
         tools: ToolSocket | None = None,
+        watch: LimitWatch | None = None,
     ) -> None:
         """clean: takes secrets out of what the CLI says at stderr. files, hooks: those that `turns` are given.
 
-        tools: where the CLI of an agent reaches what its capabilities give.
+        tools: where the CLI of an agent reaches what its capabilities give. watch: of the CLI's limits.
         """
         self._store, self._clock, self._process, self._driver = store, clock, process, driver
         self._listener, self._limits, self._row = listener, limits, invocation_row
@@ -123,6 +127,7 @@ class Host:
         self._files = files or FileKeeper(None, clock)
         self._hooks = hooks
         self._tools = tools
+        self._watch_of_limits = watch
         self.turns = turns(self._tell)
         self._loop = Loop()
         self._lines = LineSplitter(driver.longest_line)
@@ -137,6 +142,7 @@ class Host:
         self._unsent = bytearray()
         self._used_at = self._began_at = time.monotonic()
         self._heard_at = self._began_at  # anything of the CLI
+        self._turn_began_at = self._began_at  # or when the last one has ended
         self._told_silence_s = 0.0  # since then
         self._interrupted_at: float | None = None
         self._turns_begun, self._last_turn = 0, ""
@@ -261,7 +267,7 @@ class Host:
         if is_other:
             self._turn_was = self._turn_id()
             self._file_is_due = self._limits.writes_file and not self._turn_was
-            self._used_at = self._heard_at = time.monotonic()
+            self._used_at = self._heard_at = self._turn_began_at = time.monotonic()
             self._interrupted_at = None
         self._write()
         self.turns.tell()
@@ -347,7 +353,11 @@ class Host:
 
     def _last_words(self, code: int) -> str:
         since = time.monotonic() - _LAST_WORDS_S
-        return describe_exit(code, [self._clean(text) for at, text in self._errors if at >= since])
+        lines = [text for at, text in self._errors if at >= since]
+        limit = ""
+        if self._watch_of_limits is not None:
+            limit = self._watch_of_limits.explain(code if code >= 0 else 128 - code, "\n".join(lines).encode())
+        return describe_exit(code, [self._clean(text) for text in (*lines, limit) if text])
 
     # Clients ---------------------------------------------------------------------------------------------------------
     def _accept(self) -> None:
@@ -672,14 +682,25 @@ class Host:
             left = self._interrupted_at + _INTERRUPT_S - now
             if left <= 0:
                 self.end("cancelled", "it did not end its turn when it was interrupted", at_once=True)
-        elif self._limits.turn_silence_s and not self.turns.waits_for_others:
-            left = self._heard_at + self._limits.turn_silence_s - now
-            if left <= 0:
-                self.turns.time_out(f"nothing was heard of it for {self._limits.turn_silence_s:g} s")
-                self._interrupted_at = now
         else:
-            return None
+            return self._check_turn(now)
         return max(left, 0.0)
+
+    def _check_turn(self, now: float) -> float | None:
+        """End a turn that takes too long, or of which nothing is heard. Returns the seconds until then."""
+        ends = []
+        if self._limits.turn_s and not self.turns.is_compacting:
+            ends.append((self._turn_began_at + self._limits.turn_s, explain_time(self._limits.turn_s)))
+        if self._limits.turn_silence_s and not self.turns.waits_for_others:
+            why = f"nothing was heard of it for {self._limits.turn_silence_s:g} s"
+            ends.append((self._heard_at + self._limits.turn_silence_s, why))
+        if not ends:
+            return None
+        ends_at, why = min(ends)
+        if ends_at <= now:
+            self.turns.time_out(why)
+            self._interrupted_at = now
+        return max(ends_at - now, 0.0)
 
 
 def describe_exit(code: int, errors: Sequence[str]) -> str:

@@ -145,7 +145,9 @@ class LiveLauncher(Record):
         )
         words: tuple[str, ...] = (runtime.program,)
         box = None
+        turn_s = 0
         if agent_start is not None:
+            turn_s = agent_start.start.time_s
             words = (*agent_start.start.before, agent_start.start.program)
             box = agent_start.start.box
         if tools is not None:
@@ -170,6 +172,7 @@ class LiveLauncher(Record):
                 writes_file=self.writes_files,
                 retry=self.retry,
                 turn_silence_s=session.opening.turn_silence_s,
+                turn_s=turn_s,
             ),
             invocation_row=row,
             invocation_uuid=identity,

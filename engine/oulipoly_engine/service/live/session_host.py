@@ -30,6 +30,7 @@ from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import adopt_orphans, start_ticks
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record, prepare
+from oulipoly_engine.service.agents.limit_watch import LimitWatch
 from oulipoly_engine.service.agents.tool_socket import ToolOrder, ToolSocket
 from oulipoly_engine.service.extensions.session_hooks import ExtensionOrder, SessionHooks
 from oulipoly_engine.service.live.host import Host, Limits
@@ -125,7 +126,10 @@ def _host(order: HostOrder) -> None:
         if order.tools is not None:  # before the box that shows it
             tools = ToolSocket(order.tools)
             served.callback(tools.close)
-        process = PipedProcess(_make_command(order, clock, served))
+        command = _make_command(order, clock, served)
+        watch = served.enter_context(LimitWatch(command.box))
+        process = PipedProcess(command)
+        watch.begin(process.pid)
         listener = place.listen()
         host = LiveHost(
             place.id,
@@ -152,7 +156,7 @@ def _host(order: HostOrder) -> None:
     launcher.answer(msgspec.json.encode(HostAnswer(host)), log)
     gc.freeze()  # what is loaded stays: a whole collection would walk it for 6 ms, while a message waits
     try:
-        _serve(order, store, process, listener, tools)
+        _serve(order, store, process, listener, tools, watch)
     finally:
         process.stop()
         served.close()
@@ -183,6 +187,7 @@ def _serve(
     process: PipedProcess,
     listener: runtime_folder.Listener,
     tools: ToolSocket | None,
+    watch: LimitWatch,
 ) -> None:
     clock = SystemClock()
     session = live_sessions.find(store, order.session_id)[0]
@@ -212,6 +217,7 @@ def _serve(
         files,
         hooks,
         tools,
+        watch,
     )
     try:
         host.run()

@@ -6,6 +6,7 @@ through the driver. Nothing here reads a descriptor or waits.
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -350,11 +351,13 @@ class SessionTurns:
     def time_out(self, why: str) -> None:
         """Interrupt the running turn, which ends as one that took too long."""
         self._timed_out = why
-        try:
-            self._driver.interrupt()
-        except NotSupported:  # the turn alone ends: its process may hear the next message
-            self._end(ev.TurnEnded("interrupted"))
-            self._run_next()
+        with contextlib.suppress(NotSupported):  # then the turn alone ends: its process may hear the next message
+            if not self.waits_to_retry:
+                self._driver.interrupt()
+                return
+        self._retries.due_at = None
+        self._end(ev.TurnEnded("interrupted"))
+        self._run_next()
 
     def _forget_steers(self) -> None:
         """Take back what was given to a turn and never confirmed: sent again, it might arrive twice."""

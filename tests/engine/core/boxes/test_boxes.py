@@ -73,6 +73,17 @@ def test_what_a_level_does_not_hold_is_named():
     assert list_unheld(Box(Level.NONE))
 
 
+def test_limits_of_all_processes_together_are_a_control_groups_or_said_to_be_none():
+    limits = Limits(data_bytes=64 << 20, processes=5, tree_bytes=2 << 20)
+    alone = list_unheld(Box(Level.SEALED, limits=limits), is_root=True)
+    grouped = Box(Level.SEALED, limits=limits, group=("/g",))
+
+    assert [line.split(" ", 1)[0] for line in alone] == ["memory", "root", "files"]
+    assert "64 MB for each process, not for all together" in alone[0]
+    assert list_unheld(grouped, is_root=True) == alone[2:]
+    assert (grouped.own_limits.data_bytes, grouped.own_limits.processes) == (64 << 20, None)
+
+
 @pytest.mark.parametrize(
     ("abi", "network", "attributes"),
     [

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.core.agents.agents import Overrides
+from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.agents.states import Standing
 from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
 from oulipoly_engine.errors import (
@@ -119,6 +120,18 @@ def test_account_that_cannot_serve_is_left_out_with_its_reason(live, source, mon
     assert account == "demo-codex1"
     assert [each["why_not"] for each in candidates] == [None, "cannot serve: no program of demo-codex2"]
     assert "left out was demo-codex2: no program of demo-codex2" in log[-1]
+
+
+def test_turn_that_takes_longer_than_the_limit_of_its_agent_ends_and_says_so(live, source):
+    work = live.engine.agents
+    work.run(AgentWish(source, "calm", "none", overrides=Overrides(limits=AgentLimits(time_s=1))))
+    session = work.begin_session("calm")
+    turn = live.live.send(session.session_id, "[[stall:60]]", waits=True)
+    after = live.live.send(session.session_id, "Hello", waits=True)
+    work.stop("calm")
+
+    assert (turn.status, turn.message) == ("failed", "it took longer than its limit of 1 s")
+    assert after.status == "completed"
 
 
 def test_last_message_gets_another_answer_as_a_branch_and_sessions_are_deleted_once(live, source):

@@ -1,7 +1,9 @@
 """Tools of agents (vectors 16 to 19)."""
 
+import os
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from oulipoly_engine.core.agents.agents import Agent, AgentPlan, Job, Overrides,
 from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.errors import AgentStateInvalid, SpawnFailed, ToolMissing, ToolUnknown
+from oulipoly_engine.process.boxes.groups import choose_group, end_group
 from oulipoly_engine.process.boxes.machine import find_level
 from oulipoly_engine.process.liveness import here, is_alive, own_mark, start_ticks
 from oulipoly_engine.records import replace
@@ -21,6 +24,13 @@ from oulipoly_engine.store.base.db import open_store
 
 NOW = SystemClock().now()
 NO_LIMITS = AgentLimits()
+HIDES_AND_TAKES_TOO_MUCH = """#!/bin/sh
+PATH=/usr/bin:/bin
+setsid sh -c 'echo > hidden; exec sleep 600' > /dev/null 2>&1 &
+while [ ! -e hidden ]; do :; done
+held=$(head -c 24M /dev/zero | tail -c 24M | tail -c 24M | wc -c)
+[ "$held" = 25165824 ] || exit 9
+"""
 
 
 class Ran:
@@ -183,6 +193,50 @@ def test_limit_of_an_agent_ends_its_tool_and_is_named(ran, level, limits, line, 
     assert result.exit_code
     assert words in result.limit
     assert ran.record.problem == result.limit
+
+
+def test_files_of_an_agent_end_its_tool_and_let_none_begin_until_some_are_removed(ran):
+    ran.declare('#!/bin/sh\n[ "$1" ] || exit 0\n/bin/dd if=/dev/zero of=a bs=1M count=1\n/bin/dd if=/dev/zero '
+                "of=b bs=1M count=1\nexec /bin/sleep 600\n", limits=AgentLimits(disk_bytes=3 << 19))  # fmt: skip
+    result = ran.run("fill")
+    ran.insert = lambda store, job: None
+    with pytest.raises(SpawnFailed, match="more disk than their limit of 1 MB: remove some"):
+        ran.run()
+    (ran.folder / "trees/1/workspace/a").unlink()
+
+    assert result.exit_code
+    assert "more disk than their limit" in result.limit
+    assert ran.record.problem == result.limit
+    assert ran.run().exit_code == 0
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_control_group_of_an_agent_limits_all_its_processes_and_ends_what_has_left_them(ran, level):
+    group = choose_group(f"agents-test-{os.getpid()}")
+    if not group or find_level(level).obstacle:
+        pytest.skip(f"this machine gives no control group, or not the level {level}")
+    limits = AgentLimits(memory_bytes=40 << 20, processes=30)
+    ran.declare(HIDES_AND_TAKES_TOO_MUCH, level.value, limits)
+    ran.agent = replace(ran.agent, plan=replace(ran.agent.plan, group=group))
+    try:
+        result = ran.run()
+        left = Path(group[0], "cgroup.procs").read_text()
+    finally:
+        end_group(group)
+
+    assert result.exit_code == 9
+    assert "more memory than its limit: 40 MB for all its processes" in result.limit
+    assert left or level is Level.SEALED  # whose processes end with it
+    assert [folder for folder in group if Path(folder).exists()] == []
+
+
+def test_tool_does_not_begin_outside_of_its_control_group(ran):
+    ran.declare("#!/bin/sh\necho begun > ../tmp/begun\n", limits=AgentLimits(processes=30))
+    ran.agent = replace(ran.agent, plan=replace(ran.agent.plan, group=(str(ran.folder / "absent/agents-1"),)))
+    with pytest.raises(SpawnFailed, match="cannot be had from here"):
+        ran.run()
+
+    assert not (ran.folder / "trees/1/tmp/begun").exists()
 
 
 def test_secret_in_its_output_is_not_kept(ran):
