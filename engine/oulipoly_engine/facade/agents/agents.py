@@ -48,7 +48,6 @@ from oulipoly_engine.facade.agents.sources import (
     read_source,
 )
 from oulipoly_engine.facade.base.own_process import require_person
-from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.liveness import has_ended_mark, own_mark
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.agents.start import (
@@ -247,7 +246,6 @@ class Agents(AgentInspection):
         ensure_agent_token(store, agent, self._home.now())
         if agent.isolation == CONTAINER:
             self._try_cli(agent, root, runtimes[0])
-        make_folder(self._home.paths.agent_logs)
         for name in find_skipped(root, agent):
             self._write_log(agent, f"the variable {name} is reserved and was left out")
         return agent
