@@ -157,11 +157,6 @@ class Paths(Record):
         return self.data / "agents"
 
     @property
-    def agent_logs(self) -> Path:
-        """Return the folder of the logs of agents, `ID.log` each."""
-        return self.data / "logs" / "agents"
-
-    @property
     def locks(self) -> Path:
         """Return the folder of leases."""
         return self.data / "locks"

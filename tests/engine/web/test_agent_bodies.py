@@ -4,7 +4,9 @@ from datetime import UTC, datetime
 
 from oulipoly_engine.core.agents.agents import Agent, Job
 from oulipoly_engine.core.agents.texts import AgentView
-from oulipoly_engine.facade.agents.documents import agent_json, details_json, standing_json
+from oulipoly_engine.core.boxes.box import Level, Network
+from oulipoly_engine.core.boxes.report import IsolationReport
+from oulipoly_engine.facade.agents.documents import agent_json, describe, details_json, standing_json
 from oulipoly_engine.facade.agents.inspection import AgentDetails
 from oulipoly_engine.facade.agents.standings import AgentStanding, list_logins_in_reach
 from oulipoly_engine.records import replace
@@ -23,6 +25,15 @@ def test_models_have_the_keys_of_the_documents():
     assert document["logins"][0].keys() == agent_bodies.AgentLogin.model_fields.keys()
     assert document["runs_of_tools"][0].keys() == agent_bodies.ToolRun.model_fields.keys()
     assert agent_json(CALM).keys() == agent_bodies.AgentChanged.model_fields.keys()
+
+
+def test_what_was_not_tried_from_inside_is_not_listed():
+    report = IsolationReport(Level.GUARDED, Network.SHARED, ("udp",), ("tcp",), (), (), (), (), ())
+    details = AgentDetails(AgentStanding(CALM), (), (), AgentView("calm", "/r", "/r/w", (), ""), (), (), (), report)
+
+    assert ["connect to servers: no", "send datagrams: yes"] == [
+        text for name, text in describe(details) if name == "measured"
+    ]
 
 
 def test_an_agent_that_nothing_holds_is_told_of_once():

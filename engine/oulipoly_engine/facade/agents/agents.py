@@ -49,7 +49,6 @@ from oulipoly_engine.facade.agents.sources import (
     read_source,
 )
 from oulipoly_engine.facade.base.agent_rights import require_right
-from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.liveness import has_ended_mark, own_mark
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.agents.start import (
@@ -254,7 +253,6 @@ class Agents(AgentInspection):
         ensure_agent_token(store, agent, self._home.now())
         if agent.isolation == CONTAINER:
             self._try_cli(agent, root, runtime)
-        make_folder(self._home.paths.agent_logs)
         for name in find_skipped(root, agent):
             self._write_log(agent, f"the variable {name} is reserved and was left out")
         return agent

@@ -96,7 +96,8 @@ def _report_rows(details: AgentDetails) -> list[tuple[str, str]]:
     report = details.report
     if report is None:
         return []
-    rows = [("measured", f"{ATTEMPTS[name][0]}: {'yes' if name in report.reached else 'no'}") for name in ATTEMPTS]
+    tried = [name for name in ATTEMPTS if name in report.reached or name in report.held]
+    rows = [("measured", f"{ATTEMPTS[name][0]}: {'yes' if name in report.reached else 'no'}") for name in tried]
     return rows + [("", f"NOT AS IT SHOULD BE: it can {ATTEMPTS[name][0]}") for name in report.unexpected]
 
 

@@ -31,7 +31,7 @@ from oulipoly_engine.errors import (
 from oulipoly_engine.facade.base.home import Part, find_only
 from oulipoly_engine.process.liveness import has_ended_mark, own_mark
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.agents.log import write_log
+from oulipoly_engine.service.agents.log import find_log
 from oulipoly_engine.store.agents import agents, jobs
 from oulipoly_engine.store.base.db import Store
 
@@ -128,7 +128,7 @@ class AgentList(Part):
 
     def log(self, agent: Agent) -> Path:
         """Return an agent's log."""
-        return self._home.paths.agent_logs / f"{agent.agent_id}.log"
+        return find_log(self.root(agent))
 
     def _fail(self, store: Store, agent: Agent, error: RunnerError) -> None:
         from oulipoly_engine.core.text.redact import redact
@@ -140,10 +140,9 @@ class AgentList(Part):
 
     def _write_log(self, agent: Agent, text: str) -> None:
         """Append a line to an agent's log; a full disk hinders nothing."""
-        from oulipoly_engine.core.text.redact import redact
+        from oulipoly_engine.service.agents.log import write_line
 
-        line = "; ".join(text.splitlines())
-        write_log(self.log(agent), f"[{self._home.now().isoformat(timespec='seconds')}] {redact(line)}\n")
+        write_line(self.log(agent), text, self._home.now())
 
     def _end_work(self, store: Store, agent: Agent) -> None:
         """End the processes of an agent's sessions, and its tools. Raises RequestRefused where one does not end."""

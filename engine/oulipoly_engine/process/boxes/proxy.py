@@ -32,13 +32,14 @@ class AllowListProxy:
         self,
         path: Path | None,
         entries: tuple[Allowed, ...],
-        note: Callable[[Target, bool], object] = lambda *_: None,
+        note: Callable[[Target, str], object] = lambda *_: None,
         route: ApiRoute | None = None,
     ) -> None:
         """Prepare it.
 
         path: of its Unix socket, which must not exist; None: a port of this machine's loopback, which anybody here may
-        try. note: told of each target, and whether it was let through. route: to an API, where it leads to one.
+        try. note: called in any thread with each target, and why it was not let through; empty: it was. route: to an
+        API, where it leads to one.
         """
         self._path = path
         self._entries = entries
@@ -113,14 +114,15 @@ class AllowListProxy:
         if target is None:
             refuse(client, "400 Bad Request", "this proxy takes CONNECT and plain HTTP requests")
             return
-        is_open = is_allowed(target, self._entries)
-        self._note(target, is_open)
-        if not is_open:
+        if not is_allowed(target, self._entries):
+            self._note(target, "is not allowed")
             refuse(client, "403 Forbidden", f"{target.text} is not allowed: add it to the addresses that are")
             return
         server = _connect(target)
+        problem = "" if server else "cannot be reached, or leads into this network"
+        self._note(target, problem)
         if server is None:
-            refuse(client, "502 Bad Gateway", f"{target.text} cannot be reached, or leads into this network")
+            refuse(client, "502 Bad Gateway", f"{target.text} {problem}")
             return
         with server, self._kept(server):
             if target.path:

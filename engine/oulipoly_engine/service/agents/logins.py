@@ -25,7 +25,7 @@ from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.boxes import agent_network
 from oulipoly_engine.core.agents.containers import CONTAINER
-from oulipoly_engine.core.boxes.allow_list import parse_allowed
+from oulipoly_engine.core.boxes.allow_list import Target, parse_allowed
 from oulipoly_engine.core.boxes.box import Box, Level, Network
 from oulipoly_engine.core.boxes.bubblewrap import PROXY_PORT, PROXY_VARIABLES
 from oulipoly_engine.core.live.runtimes import Runtime, proxy_environment
@@ -35,6 +35,7 @@ from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.accounts.environment import read_environment
+from oulipoly_engine.service.agents.log import find_log, write_line
 from oulipoly_engine.service.agents.start import (
     ALL_NETWORK,
     AgentStart,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 CLI_HOMES = "cli"  # of an agent's tree: the homes of its CLIs, which it writes and cannot put aside
 _LONGEST_FILE = 1 << 20
+_MOST_REFUSALS = 200  # that one start has in the log
 _SEPARATED = re.compile(r"[^A-Za-z0-9]")
 _DIRECT = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
 
@@ -103,7 +105,7 @@ def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach:
     environment = hide_login(environment, login, chosen.cli.host_login.variables)
     environment |= {**login.environment, login.variable: str(home), **proxy_variables(start.box)}
     sources = LoginSources(environment_of_account, _home_of(runtime))
-    order = LoginOrder(name, sources, agent.plan.overrides.addresses)
+    order = LoginOrder(name, sources, agent.plan.overrides.addresses, str(find_log(root)))
     return CliStart(start, environment, login.words, order)
 
 
@@ -148,11 +150,27 @@ def serve_box(box: Box, path: Path, order: LoginOrder | None, clock: Clock) -> I
     with contextlib.ExitStack() as stack:
         try:
             path.unlink(missing_ok=True)  # of one that was killed
-            proxy = stack.enter_context(AllowListProxy(path if is_alone else None, addresses, route=route))
+            note = _Refusals("" if order is None else order.log, clock).note
+            proxy = stack.enter_context(AllowListProxy(path if is_alone else None, addresses, note, route))
         except OSError as error:
             raise SystemRefused(f"the agent's proxy cannot listen: {error.strerror or error}") from error
         port = PROXY_PORT if is_alone else proxy.port
         yield (replace(box, proxy=str(path)) if is_alone else box), f"http://127.0.0.1:{port}", token
+
+
+class _Refusals:
+    """Writes down what a proxy did not let through, each address once."""
+
+    def __init__(self, log: str, clock: Clock) -> None:
+        self._log = log
+        self._clock = clock
+        self._known: set[str] = set()
+
+    def note(self, target: Target, problem: str) -> None:
+        is_new = problem and target.text not in self._known
+        if self._log and is_new and len(self._known) < _MOST_REFUSALS:
+            self._known.add(target.text)
+            write_line(Path(self._log), f"network: {target.text} {problem}", self._clock.now())
 
 
 def _unkept(level: str) -> str:

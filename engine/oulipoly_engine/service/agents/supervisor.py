@@ -40,7 +40,7 @@ from oulipoly_engine.process.spawn import DEVNULL, Child, spawn
 from oulipoly_engine.process.stop import GroupWatch, group_lives, stop
 from oulipoly_engine.records import Record, prepare
 from oulipoly_engine.service.agents.limit_watch import LimitWatch
-from oulipoly_engine.service.agents.log import write_log
+from oulipoly_engine.service.agents.log import write_line, write_log
 from oulipoly_engine.service.agents.start import AgentStart, outcome_file, runtime_start
 from oulipoly_engine.service.agents.tracker import StatusTracker
 from oulipoly_engine.store.agents import agents
@@ -307,8 +307,7 @@ class Supervisor:
         return f"{standing.status} ({standing.reason})" if standing.reason else standing.status
 
     def _say(self, text: str) -> None:
-        line = "; ".join(text.splitlines())
-        write_log(self._log, f"[{self._now().isoformat(timespec='seconds')}] {redact(line)}\n")
+        write_line(self._log, text, self._now())
 
 
 def choose_address() -> str:

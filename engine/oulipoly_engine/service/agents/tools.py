@@ -24,6 +24,7 @@ from oulipoly_engine.process.run import run
 from oulipoly_engine.process.stop import GroupWatch, group_lives, stop_group
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.agents.limit_watch import LimitWatch
+from oulipoly_engine.service.agents.log import find_log
 from oulipoly_engine.service.agents.start import check_isolation, outcome_file, require_ready, tool_start
 from oulipoly_engine.store.agents import jobs
 from oulipoly_engine.store.base.db import Store
@@ -103,13 +104,14 @@ class Tools:
         sink = _Sink(stdout, stderr)
         try:
             command = self._command(agent, job, stdin, timeout_s)
+            root = self._folder / agent.agent_id
             with (
-                _serve_proxy(command, agent) as reachable,
+                _serve_proxy(command, agent, root) as reachable,
                 LimitWatch(command.box) as limits,
                 _Watched(self._store, job, limits) as watched,
             ):
                 result = run(reachable, sink, watched.note)
-            outcome = take_outcome(outcome_file(self._folder / agent.agent_id, job.job_id))
+            outcome = take_outcome(outcome_file(root, job.job_id))
             if result.exit_code == FAILED and outcome.problem:
                 raise SpawnFailed(outcome.problem)
         except Interrupted:
@@ -181,7 +183,7 @@ def end_process(job: Job) -> None:
 
 
 @contextmanager
-def _serve_proxy(command: Command, agent: Agent) -> Iterator[Command]:
+def _serve_proxy(command: Command, agent: Agent, root: Path) -> Iterator[Command]:
     """Have the proxy of a tool's box listen during the block, and yield the command that reaches it."""
     box = command.box
     if box is None or box.network is not Network.PROXY:
@@ -191,7 +193,8 @@ def _serve_proxy(command: Command, agent: Agent) -> Iterator[Command]:
     from oulipoly_engine.core.accounts.clis.host_login import LoginOrder, LoginSources  # noqa: PLC0415
     from oulipoly_engine.service.agents.logins import proxy_variables, serve_box  # noqa: PLC0415
 
-    order = LoginOrder("", LoginSources({}), agent.plan.overrides.addresses)  # tools ask no model
+    addresses = agent.plan.overrides.addresses
+    order = LoginOrder("", LoginSources({}), addresses, str(find_log(root)))  # tools ask no model
     with (
         TemporaryDirectory(prefix="agents-") as folder,
         serve_box(box, Path(folder, "proxy"), order, SystemClock()) as (served, _, _),

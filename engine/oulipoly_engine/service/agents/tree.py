@@ -26,6 +26,7 @@ from oulipoly_engine.core.agents.texts import (
     system_prompt,
     workspace_text,
 )
+from oulipoly_engine.core.images.names import is_reserved
 from oulipoly_engine.errors import AgentFailed, SystemRefused
 from oulipoly_engine.private_files import make_folder, open_private, write_private
 
@@ -85,7 +86,7 @@ def view_agent(root: Path, agent: Agent, bin_dirs: tuple[str, ...], notes: Seque
             for tool in plan.tools
         ),
         data_files=tuple((each.name, each.description) for each in plan.files),
-        variables=tuple((each.name, each.description) for each in plan.variables),
+        variables=tuple((each.name, each.description) for each in plan.variables if not is_reserved(each.name)),
         capabilities=plan.capabilities,
         mounts=plan.mounts,
         notes=tuple((note.key, note.text) for note in notes),
@@ -142,7 +143,7 @@ def describe_agent(view: AgentView, agent: Agent) -> Mapping[str, Any]:
             for name in plan.capabilities
             if name in CAPABILITIES
         ],
-        "envs": [each.name for each in plan.variables],
+        "envs": [name for name, _ in view.variables],
         "mounts": [
             {"target": each.target, "description": each.description, "read_only": each.is_read_only}
             for each in plan.mounts

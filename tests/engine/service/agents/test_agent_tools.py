@@ -260,6 +260,18 @@ def test_box_of_an_agent_holds_its_tools(ran, level):
     assert result.stdout == b"refused\nmine\nno\n"
 
 
+def test_address_that_a_sealed_tool_may_not_reach_is_in_the_log_once(ran):
+    if find_level(Level.SEALED).obstacle:
+        pytest.skip("this machine cannot give the level sealed")
+    ask = 'exec 3<>/dev/tcp/127.0.0.1/3128; printf "CONNECT evil.test:443 HTTP/1.1\\r\\n\\r\\n" >&3; read -r line <&3'
+    ran.declare(f'#!/bin/bash\n{ask}; {ask}\necho "$line"\n', "sealed")
+    result = ran.run()
+    lines = (ran.folder / "logs/agents/1.log").read_text().splitlines()
+
+    assert b"403 Forbidden" in result.stdout
+    assert [line.partition("] ")[2] for line in lines] == ["network: evil.test:443 is not allowed"]
+
+
 def test_process_of_a_job_is_ended_where_its_number_means_it():
     process = subprocess.Popen(("/bin/sleep", "600"), start_new_session=True)
     mark = f"{process.pid} {start_ticks(process.pid)}"

@@ -22,7 +22,7 @@ def agent(tmp_path):
     plan = AgentPlan(
         "anthropic/x",
         contexts=(PlannedContext("SOUL", "Be kind.\n"),),
-        variables=(PlannedVariable("PASSPHRASE", "secret-value"),),
+        variables=(PlannedVariable("PASSPHRASE", "secret-value"), PlannedVariable("PATH", "/evil")),
         tools=(PlannedTool("jq", "example.com/jq", usage="use it", program=str(program)),),
         mounts=(Mount(str(tmp_path / "given"), "/data/given", is_read_only=True),),
         source_text="FROM scratch\n",
@@ -49,6 +49,7 @@ def test_description_has_no_value_and_no_path_of_the_host(agent, tmp_path):
 
     assert "secret-value" not in text
     assert str(tmp_path / "given") not in text
+    assert "PATH`" not in (root / "etc/context/AGENT.md").read_text()  # reserved: it was left out
     assert document["envs"] == ["PASSPHRASE"]
     assert document["mounts"] == [{"target": "/data/given", "description": "", "read_only": True}]
     assert not {"exec", "addr", "api_key", "api_base"} & document.keys()

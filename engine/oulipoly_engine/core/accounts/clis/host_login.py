@@ -44,6 +44,7 @@ class LoginOrder(Record):
     cli: str
     sources: LoginSources  # without the files, which are read for each request
     addresses: tuple[str, ...] = ()  # that a sealed box reaches besides
+    log: str = ""  # the file that says what was not let through; empty: nobody asks
 
 
 class HostLogin(Record):
