@@ -193,6 +193,15 @@ def _forked_hosts(commands):
         yield
 
 
+def _terminate(process, force=False, *, terminate=ptyprocess.PtyProcess.terminate):
+    """End a program in a terminal. ptyprocess gives up one that has not ended within 0.1 s after it was killed."""
+    if terminate(process, force):
+        return True
+    if force:
+        process.wait()
+    return force
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _process_of_tests(commands):
     """Prepare this process for all tests; returns the check of a state file that is not begun with a copy.
@@ -202,6 +211,7 @@ def _process_of_tests(commands):
     check = db._check_writable
     with _disk_with_room(), _forked_hosts(commands), pytest.MonkeyPatch.context() as patch:
         patch.setattr(db, "_check_writable", WARM.copied_state_file())
+        patch.setattr(ptyprocess.PtyProcess, "terminate", _terminate)
         yield check
 
 

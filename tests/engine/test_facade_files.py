@@ -99,17 +99,17 @@ def test_a_part_is_at_hand_while_a_snapshot_is_being_taken(world):
 
         def now(self):
             self.asked.set()
-            assert self.goes_on.wait(20)
+            assert self.goes_on.wait(60)
             return super().now()
 
     clock, found = Waiting(), []
     engine = Engine(Surroundings(clock=clock))
     taking = threading.Thread(target=engine.snapshot)
     taking.start()
-    assert clock.asked.wait(20)
+    assert clock.asked.wait(60)
     asking = threading.Thread(target=lambda: found.append(engine.quota), daemon=True)
     asking.start()
-    asking.join(10)
+    asking.join(60)
     clock.goes_on.set()
     taking.join()
 

@@ -127,7 +127,7 @@ def hold(path, seconds):
 
     thread = threading.Thread(target=work)
     thread.start()
-    assert is_held.wait(20)
+    assert is_held.wait(60)
     return thread, let_go
 
 

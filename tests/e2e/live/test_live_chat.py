@@ -143,7 +143,7 @@ def test_text_waits_until_what_is_asked_is_answered(live, chat):
         live.live.answer(live.request(session.session_id).request_id, "approve")
 
     begun = threading.Event()
-    waiting = threading.Thread(target=lambda: begun.wait(30) and approve())
+    waiting = threading.Thread(target=lambda: begun.wait(60) and approve())
     waiting.start()
     session = live.begin("ready", runtime="scripted", folder=live.demo.project)
     live.live.wait(session, live.live.turns(session)[0].turn_id)

@@ -177,7 +177,7 @@ def input(self, text):
         hooks.wake = answered.set
         for text in ("half", "whole", "half"):
             hooks.ask("input", {"text": text}, answers.put)
-            assert answered.wait(30)
+            assert answered.wait(60)
             answered.clear()
             hooks.settle()
         hooks.close()

@@ -149,7 +149,7 @@ def test_what_an_extension_begins_and_does_not_end_keeps_no_process(extending):
     method, params = called("forecast", city="Rome")
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     command = [sys.executable, "-m", "oulipoly_tui", "ext", "serve"]
-    ended = subprocess.run(command, input=line + "\n", capture_output=True, text=True, timeout=20, check=False)
+    ended = subprocess.run(command, input=line + "\n", capture_output=True, text=True, timeout=50, check=False)
 
     assert (0, "") == (ended.returncode, ended.stderr)
     assert "sunny in Rome" in ended.stdout

@@ -32,7 +32,7 @@ def test_work_runs_side_by_side_and_comes_as_it_ends():
     def work(item):
         if item == "second":
             return item
-        assert second_is_done.wait(20)
+        assert second_is_done.wait(60)
         return item
 
     found = run_in_threads(work, ("first", "second"), at_most=2, cancel=unexpected)
@@ -66,7 +66,7 @@ def test_an_error_of_the_work_is_raised_here_and_ends_the_rest():
     def work(item):
         begun.append(item)
         if item:
-            assert cancelled.wait(20)
+            assert cancelled.wait(60)
         raise ValueError(item)
 
     with pytest.raises(ValueError, match="0"):
@@ -81,7 +81,7 @@ def test_a_consumer_that_stops_early_cancels_and_waits():
 
     def work(item):
         if item:
-            assert cancelled.wait(20)
+            assert cancelled.wait(60)
         ended.append(item)
         return item
 
@@ -96,7 +96,7 @@ def test_the_last_of_many_gets_the_whole_patience():
 
     def work(item):
         if item == 15:
-            assert cancelled.wait(20)
+            assert cancelled.wait(60)
             threading.Event().wait(0.6)  # longer than a sixteenth of the patience: an ending that takes its time
             ended.append(item)
         return item
@@ -113,12 +113,12 @@ def test_an_interrupt_while_a_thread_starts_waits_for_what_it_has_begun(monkeypa
 
     def interrupted(thread):
         started(thread)
-        assert begun.wait(20)
+        assert begun.wait(60)
         raise KeyboardInterrupt
 
     def work(item):
         begun.set()
-        assert cancelled.wait(20)
+        assert cancelled.wait(60)
         ended.append(item)
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)
@@ -142,7 +142,7 @@ def test_what_nobody_waits_for_is_not_begun():
 
     def work(item):
         begun.append(item)
-        assert item == 0 or cancelled.wait(20)
+        assert item == 0 or cancelled.wait(60)
         return item
 
     with closing(run_in_threads(work, range(20), at_most=1, cancel=cancelled.set)) as found:
@@ -170,7 +170,7 @@ def work(_item):
     time.sleep(0.1)  # the consumer is in its wait by now
     # As a signal does that comes between the interpreter's last look and the wait: noted, but nothing is woken.
     ctypes.pythonapi.PyErr_SetInterruptEx(signal.SIGINT)
-    print("the work was told to end" if ended.wait(20) else "nothing ended the work", flush=True)
+    print("the work was told to end" if ended.wait(60) else "nothing ended the work", flush=True)
 
 try:
     list(run_in_threads(work, [1], at_most=1, cancel=ended.set))

@@ -73,5 +73,5 @@ def served(live):
             yield server
         finally:
             server.stop()
-            thread.join(20)
+            thread.join(60)
             assert not thread.is_alive()

@@ -68,7 +68,7 @@ class Stream:
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)  # a close alone waits for the thread that reads
-        self._thread.join(10)
+        self._thread.join(60)
         self._client.close()
 
 
@@ -183,7 +183,7 @@ def test_a_revoked_device_hears_nothing_more(served, live, talk):
         stream.until("request_opened")
         live.engine.web.revoke(device)
 
-        assert stream.ended.wait(20)
+        assert stream.ended.wait(60)
 
 
 def test_denying_is_always_allowed_and_approving_is_not(served, live, talk):
@@ -208,7 +208,7 @@ def test_a_server_that_comes_again_finds_everything(served, live, talk):
     with listening(f"{served.url}/sessions/{session}/events", headers) as stream:
         asked = stream.until("request_opened")
         served.stop()
-        assert stream.ended.wait(20)
+        assert stream.ended.wait(60)
     again = start(live.engine, address="127.0.0.1", port=0)
     with again:
         thread = threading.Thread(target=again.run)
@@ -223,7 +223,7 @@ def test_a_server_that_comes_again_finds_everything(served, live, talk):
                 assert [*range(stream.numbers[-1] + 1, rest.numbers[-1] + 1)] == rest.numbers
         finally:
             again.stop()
-            thread.join(20)
+            thread.join(60)
 
 
 def test_who_listens_to_a_session_that_has_no_process_hears_it_come(served, live, talk):

@@ -76,7 +76,7 @@ def service(monkeypatch):
     thread.start()
     yield server
     server.shutdown()
-    thread.join(5)
+    thread.join(60)
     server.server_close()
 
 
@@ -174,7 +174,7 @@ def test_what_a_killed_server_has_taken_upon_itself_is_not_sent_by_the_next(engi
     engine.web.claim_notice(requests[0].request_id)  # killed before it was sent
     child = subprocess.Popen([sys.executable, "-c", KILLED, msgspec.json.encode(requests[1])])
     service.asked = child.kill  # before it hears the answer
-    assert -signal.SIGKILL == child.wait(20)
+    assert -signal.SIGKILL == child.wait(60)
     service.asked = lambda: None
     with closing(Engine()) as again:
         for request in (*requests, requests[2]):

@@ -190,7 +190,7 @@ def test_a_stream_tells_what_is_written_as_it_comes(recorded, engine, monkeypatc
                 assert 1 == len(server.app.state.hub.device_ids())  # one that is revoked hears no more
         finally:
             server.stop()
-            thread.join(20)
+            thread.join(60)
 
     assert known[-2:] == shown[:2]
     assert "later" == shown[2]["item"]["text"]

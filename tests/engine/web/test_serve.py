@@ -35,7 +35,7 @@ from oulipoly_engine.web.app import make_app
 from oulipoly_engine.web.patient_protocol import PatientProtocol
 from oulipoly_engine.web.serve import start
 
-WAYS = {"timeout": 20, "trust_env": False}
+WAYS = {"timeout": 60, "trust_env": False}
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def test_it_says_where_it_is_and_ends_cleanly(home):
         ).json()
         process.send_signal(signal.SIGINT)
 
-        assert 0 == process.wait(20)
+        assert 0 == process.wait(60)
     assert process.pid == told["pid"]
     assert True is answer.json()["ok"]
     assert ["view", "answer", "operate"] == me["scopes"]
@@ -86,10 +86,10 @@ def test_the_environment_says_what_the_command_line_does_not(agents, home, runni
         assert f"http://127.0.0.2:{port}" == told["url"]
         assert 200 == httpx.get(f"{told['url']}/health", **WAYS).status_code
         process.send_signal(signal.SIGTERM)
-        assert 0 == process.wait(20)  # as cleanly as at SIGINT
+        assert 0 == process.wait(60)  # as cleanly as at SIGINT
     with running("--port", "0") as (process, _):  # and so, whatever it has begun, once it has said where it is
         process.send_signal(signal.SIGTERM)
-        assert 0 == process.wait(20)
+        assert 0 == process.wait(60)
     assert Engine().web.servers() == ()
     done = agents("serve", env={"OULIPOLY_SERVE_PORT": "many"})
     assert (2, True) == (done.returncode, b"OULIPOLY_SERVE_PORT" in done.stderr)
@@ -169,7 +169,7 @@ def test_another_address_speaks_tls_with_a_certificate_of_its_own(home):
                 httpx.get(f"http://127.0.0.1:{server.port}/health", **WAYS)
         finally:
             server.stop()
-            thread.join(10)
+            thread.join(60)
     assert sha256(der).digest().hex(":").upper() == server.fingerprint
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (engine.paths.data / "web").iterdir()}
     assert {0o600} == modes
@@ -221,7 +221,7 @@ def hook():
     thread.start()
     yield server
     server.shutdown()
-    thread.join(5)
+    thread.join(60)
     server.server_close()
 
 
@@ -255,7 +255,7 @@ def test_a_person_is_told_once_and_can_answer_from_there(live, hook):
             assert 401 == httpx.get(told["url"], headers=headers, **WAYS).status_code
         finally:
             server.stop()
-            thread.join(10)
+            thread.join(60)
 
 
 def test_ntfy_and_slack_are_told_in_their_own_words(live):
@@ -297,7 +297,7 @@ def test_a_killed_server_leaves_sessions_running(live, running):
         session = httpx.post(f"{told['url']}/sessions", json=wish, headers=headers, **WAYS).json()["id"]
         request = live.request(session)
         process.kill()
-        process.wait(20)
+        process.wait(60)
     with (
         running("--port", "0") as (_, told),
         httpx.Client(base_url=told["url"], headers=headers, **WAYS) as c,
@@ -354,7 +354,7 @@ def port(home):
             yield server.port
         finally:
             server.stop()
-            thread.join(10)
+            thread.join(60)
 
 
 class Unread(asyncio.Transport):

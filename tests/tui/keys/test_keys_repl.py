@@ -54,7 +54,7 @@ def real_terminal():
         for number, before in enumerate(kept):
             os.dup2(before, number)
             os.close(before)
-        person.join(5)
+        person.join(60)
         os.close(slave)
         os.close(master)
 

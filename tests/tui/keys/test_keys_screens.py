@@ -390,7 +390,7 @@ async def stop_an_export(one, folder):
     """It takes long, ctrl+x stops it, and the dialog stays."""
 
     def endless(*_arguments, force):
-        stopping.stop_event().wait(20)
+        stopping.stop_event().wait(60)
         stopping.check()
 
     with pytest.MonkeyPatch.context() as patch:

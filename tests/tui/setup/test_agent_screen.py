@@ -72,7 +72,7 @@ async def test_the_end_is_shown_behind_all_that_was_said_before(empty_world, run
         goes_on, is_late = threading.Event(), asyncio.Event()
 
         def wait(face):
-            assert goes_on.wait(20)
+            assert goes_on.wait(60)
             return face
 
         await begin(app, pilot, ("tell", Progress("turn 1 of 25: asks opus", 4.0)), wrap=wait)

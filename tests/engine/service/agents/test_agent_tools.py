@@ -141,7 +141,7 @@ def test_tool_that_is_stopped_leaves_its_output_and_no_process(ran):
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join(20)
+    thread.join(60)
 
     assert results[0].stdout == b"begun\n"
     assert ran.record.status == "cancelled"
@@ -283,4 +283,4 @@ def test_process_of_a_job_is_ended_where_its_number_means_it():
     end_process(replace(job, handle=f"{mark} {here()}"))
 
     assert was_alive
-    assert process.wait(10) < 0
+    assert process.wait(60) < 0

@@ -55,7 +55,7 @@ class Supervised:
         self._begun = threading.Event()
         self.thread = threading.Thread(target=self._run, args=(pace,))
         self.thread.start()
-        self._begun.wait(20)
+        self._begun.wait(60)
 
     def _run(self, pace):
         store = open_store(self.folder / "state.db")
@@ -71,7 +71,7 @@ class Supervised:
 
     def end(self):
         self.supervisor.ask_stop()
-        self.thread.join(30)
+        self.thread.join(60)
         assert not self.thread.is_alive()
 
     def history(self):
@@ -127,14 +127,14 @@ def test_runtime_that_ends_before_it_is_ready_is_started_again(supervise):
 @pytest.mark.parametrize(("mood", "end"), [("crash", "failed crashed"), ("clean", "stopped")])
 def test_runtime_that_ends_by_itself_is_not_started_again(supervise, mood, end):
     supervised = supervise(mood)
-    supervised.thread.join(20)
+    supervised.thread.join(60)
 
     assert supervised.history() == ["starting", "ready", end]
 
 
 def test_runtime_that_never_answers_has_failed_and_leaves_no_process(supervise):
     supervised = supervise("mute", replace(PACE, ready_s=0.5))
-    supervised.thread.join(20)
+    supervised.thread.join(60)
 
     assert supervised.history() == ["starting", "failed readiness_timeout"]
 

@@ -420,7 +420,7 @@ def test_line_that_its_cli_wrote_at_the_very_moment_of_the_exchange_is_not_lost(
 
     with pytest.raises(PreimageMismatch, match="meanwhile"):
         bench.edit(at_step=act)
-    late.thread.join(20)
+    late.thread.join(60)
 
     assert claude_lines("one", "two", "late") == bench.transcript.read_bytes()
     assert ([], []) == (bench.leftovers(), bench.entries())
@@ -439,7 +439,7 @@ def test_line_into_the_new_transcript_is_not_lost_when_the_old_one_is_put_back(b
 
     with pytest.raises(PreimageMismatch, match="meanwhile"):
         bench.edit(at_step=act)
-    late.thread.join(20)
+    late.thread.join(60)
 
     written = bench.transcript.read_bytes()
     assert claude_lines("one", "two", "late", "other").splitlines()[2:] == sorted(written.splitlines()[2:])

@@ -322,9 +322,9 @@ def test_a_removal_waits_for_a_start_and_then_keeps_the_worktree(repo, engine, c
     prune = threading.Thread(target=lambda: pruned.append(trees.prune()))
     with engine._home.lend_store() as store, hold_for_start(store, paths.locks, "s1", made.path):
         prune.start()
-        assert comes.wait(20)
+        assert comes.wait(60)
         _, host = runtime_folder.claim_name(paths.live_runtime, hosts.host_id("s1"))
-    prune.join(20)
+    prune.join(60)
     os.close(host)
 
     assert ["session s1 runs: `agents session close s1` ends it first"] == [why for _, why in pruned[0].kept]
