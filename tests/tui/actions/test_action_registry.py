@@ -102,6 +102,14 @@ def test_a_name_s_words_are_found_in_any_order():
     assert () == search("undraining")
 
 
+def test_the_palette_tells_of_commands_that_only_a_shell_has():
+    found = [palette.list_shell_commands(word) for word in ("extension", "package", "rename")]
+    names = {command.name for commands in found for command in commands}
+
+    assert {"ext list", "pkg install"} <= names
+    assert "session name" not in names  # the app has it
+
+
 def test_the_palette_ranks_an_action_by_each_of_its_names():
     ranked = {(action.id, name): palette.best_term(Matcher(name), action) for action, name in NAMED}
 

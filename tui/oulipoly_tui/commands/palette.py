@@ -10,6 +10,7 @@ from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.markup import escape
 
+from oulipoly_engine.core.commands.table import every
 from oulipoly_engine.records import Record
 from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, Action
 from oulipoly_tui.actions.registry import ACTIONS
@@ -22,10 +23,13 @@ from oulipoly_tui.screens.command_line import ask
 if TYPE_CHECKING:
     from textual.fuzzy import Matcher
 
+    from oulipoly_engine.core.commands.command import Command
     from oulipoly_tui.base.app_interface import AppInterface
 
 
 _TITLES = {pane.id: pane.title for pane in PANES}
+_ELSEWHERE = 0.01  # the score of what is done in a shell: below all that is done here
+_LEAST_TYPED = 3  # letters, before that is looked for
 _DESTROYING = 0.5  # of what resembles as well: an innocent word and enter destroy nothing
 
 
@@ -57,10 +61,26 @@ class Commands(Provider):
                 text = highlight(matcher, one.text) if matcher.match(one.text) > 0 else Content(one.text)
                 note = f"{one.help} · {term}" if term else one.help
                 yield Hit(score, text, one.act, one.text, escape(note))
+        for command in list_shell_commands(query):
+            line = f"agents {command.name}"
+            act = partial(self._app.say, f"In a shell: {line}")
+            yield Hit(_ELSEWHERE, line, act, line, escape(f"in a shell: {command.summary}"))
 
     @property
     def _app(self) -> AppInterface:
         return app_of(self)
+
+
+def list_shell_commands(query: str) -> tuple[Command, ...]:
+    """Return the commands that this app does not have and that a query finds by name, label or synonym."""
+    wanted = query.lower().strip()
+    own = {action.does.name for action in ACTIONS}
+    return tuple(
+        command
+        for command in every()
+        if len(wanted) >= _LEAST_TYPED and command.name not in own
+        if any(wanted in term.lower() for term in (command.name, command.label, *command.synonyms))
+    )
 
 
 def highlight(matcher: Matcher, text: str) -> Content:
