@@ -14,7 +14,7 @@ from oulipoly_engine.core.agents.tools import check_tool
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.launch.cli_options import CliOptions, check_system_prompt, find_refusal
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
-from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions
 from oulipoly_engine.core.runs.markers import ParentRef
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AgentStateInvalid, JobNotFound, RunnerError, UsageInvalid
@@ -30,6 +30,7 @@ from oulipoly_engine.service.agents.tree import agent_prompt
 from oulipoly_engine.store.agents import agents, jobs
 
 _LOOK_S = 0.1
+_IDLE_S = 60.0  # of a session to which whoever prompts comes back, or does not: its next message starts its CLI again
 _LONGEST_INPUT = 16 << 20  # bytes of a tool's stdin, which is kept while it runs
 
 
@@ -45,12 +46,14 @@ class AgentWork(Agents):
         title: str = "",
         parent: ParentRef | None = None,
         prompted_by: str = "",
+        idle_s: float = _IDLE_S,
     ) -> LiveSession:
         """Begin a live session of an agent on the best account that serves it.
 
         It has the agent's texts behind its CLI's system prompt, works in the agent's workspace, in its environment and
         in its isolation. has_tools: False: its CLI gets none, where it can be held to that. prompted_by: the session
-        of another agent that waits for it. Raises RunnerError.
+        of another agent that waits for it. idle_s: after how long without work its CLI is ended; 0: as its
+        runtime says. Raises RunnerError.
         """
         from oulipoly_engine.facade.live.beginning import NewSession  # noqa: PLC0415 - 40 ms, only prompts need it
 
@@ -71,6 +74,7 @@ class AgentWork(Agents):
                     title=title or f"agent {agent.name}",
                     profile=agent.plan.profile or OF_NEW_SESSIONS,
                     parent=parent,
+                    options=SessionOptions(idle_s=idle_s),
                 )
             )
         except BaseException:
