@@ -103,7 +103,7 @@ def chat(app: AppInterface, arguments: list[str]) -> None:
     agents = engine_of(app).agents
 
     def find_or_begin() -> str:
-        return agents.find_newest_session(name) or agents.begin_session(name).session_id
+        return agents.find_newest_session(name) or agents.begin_session(name, idle_s=0.0).session_id
 
     _do(app, "talk to agent", find_or_begin, partial(live.show, app), f"opening a session of {shown(name)}")
 

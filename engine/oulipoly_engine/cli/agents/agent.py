@@ -312,7 +312,7 @@ def _chat(context: Context, options: Namespace) -> int:
     if options.session:
         session = work.find_session(options.name, options.session)
     else:
-        session = work.begin_session(options.name, parent=parent_invocation())
+        session = work.begin_session(options.name, parent=parent_invocation(), idle_s=0.0)
     diagnostics.note(f"session {session.session_id[:8]} of {plain(options.name)} on {plain(session.runtime_id)}")
     code = Loop(context, questions, options.timeout).run(session, None)
     work.settle()

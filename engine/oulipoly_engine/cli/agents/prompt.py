@@ -15,8 +15,6 @@ from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.base.own_process import parent_invocation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from oulipoly_engine.cli.live.chat_output import Form
     from oulipoly_engine.core.live.sessions import LiveSession
 
@@ -82,7 +80,7 @@ def _check(options: Namespace) -> None:
         raise UsageInvalid("--stream prints events: --json and --schema, which print one answer, do not go with it")
 
 
-def _choose_session(context: Context, options: Namespace, schema: Mapping[str, Any] | None) -> tuple[LiveSession, str]:
+def _choose_session(context: Context, options: Namespace, schema: dict[str, Any] | None) -> tuple[LiveSession, str]:
     """Return the session that a prompt goes to, and its text."""
     from oulipoly_engine.facade.agents.work import ask_for_json  # noqa: PLC0415 - the same
 

@@ -56,6 +56,7 @@ class SessionOptions(Record):
     never_asks: bool = False  # codex: what its sandbox does not allow just fails
     log: bool = False  # what the CLI writes is kept, and it has a folder for artifacts
     notice_s: float = 0.0  # of a running turn of which nothing is heard, until that is told; 0: as hosts have it
+    idle_s: float = 0.0  # without work, until its process is ended; 0: as its runtime says, which may be sooner
     turn_silence_s: float = 0.0  # of a running turn that asks nothing and runs no command, to its end; 0: any
     block_while_running: bool = True  # a message is refused while a turn runs, else it waits
     parameters: Mapping[str, Any] = {}  # as they were given over REST

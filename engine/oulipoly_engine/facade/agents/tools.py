@@ -153,7 +153,8 @@ class AgentTools(AgentWork):
         if asker is not None:
             return asker.session_id
         with self._home.lend_store_to_read() as store:
-            working = [session_id for _, session_id in agents.list_open_turns(store, (agent.agent_id,))]
+            turns = agents.list_open_turns(store)
+            working = [session_id for agent_id, session_id in turns if agent_id == agent.agent_id]
             return max(working, key=lambda each: len(agents.list_waiting(store, each)), default="")
 
 

@@ -15,7 +15,7 @@ from oulipoly_engine.core.agents.tools import check_tool
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.launch.cli_options import CliOptions, check_system_prompt, find_refusal
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
-from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions
 from oulipoly_engine.core.runs.markers import ParentRef
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AgentStateInvalid, JobNotFound, LinkMissing, RunnerError, UsageInvalid
@@ -32,6 +32,7 @@ from oulipoly_engine.service.agents.tree import agent_prompt
 from oulipoly_engine.store.agents import agents, jobs
 
 _LOOK_S = 0.1
+_IDLE_S = 60.0  # of a session to which whoever prompts comes back, or does not: its next message starts its CLI again
 _LONGEST_INPUT = 16 << 20  # bytes of a tool's stdin, which is kept while it runs
 
 
@@ -46,19 +47,30 @@ class AgentWork(Agents):
         has_tools: bool = True,
         title: str = "",
         parent: ParentRef | None = None,
+        idle_s: float = _IDLE_S,
     ) -> LiveSession:
         """Begin a live session of an agent on the best account that serves it.
 
         It has the agent's texts behind its CLI's system prompt, works in the agent's workspace, in its environment and
-        in its isolation. has_tools: False: its CLI gets none, where it can be held to that. Raises RunnerError.
+        in its isolation. has_tools: False: its CLI gets none, where it can be held to that. idle_s: after how long
+        without work its CLI is ended; 0: as its runtime says. Raises RunnerError.
         """
         agent = self._require_running(identity)
         prompted_by = require_right(self._home, "agent prompt", agent)
         self._refuse_loop(prompted_by)
-        return self._begin(agent, has_tools=has_tools, title=title, parent=parent, prompted_by=prompted_by)
+        return self._begin(
+            agent, has_tools=has_tools, title=title, parent=parent, prompted_by=prompted_by, idle_s=idle_s
+        )
 
     def _begin(
-        self, agent: Agent, *, has_tools: bool, title: str, parent: ParentRef | None, prompted_by: str
+        self,
+        agent: Agent,
+        *,
+        has_tools: bool,
+        title: str,
+        parent: ParentRef | None,
+        prompted_by: str,
+        idle_s: float = _IDLE_S,
     ) -> LiveSession:
         """Begin a session as `begin_session` does. prompted_by: the session of another agent that waits for it."""
         from oulipoly_engine.facade.live.beginning import NewSession  # noqa: PLC0415 - 40 ms, only prompts need it
@@ -79,6 +91,7 @@ class AgentWork(Agents):
                     title=title or f"agent {agent.name}",
                     profile=agent.plan.profile or OF_NEW_SESSIONS,
                     parent=parent,
+                    options=SessionOptions(idle_s=idle_s),
                 )
             )
         except BaseException:

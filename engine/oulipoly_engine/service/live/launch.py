@@ -164,7 +164,7 @@ class LiveLauncher(Record):
             opening=opening,
             limits=Limits(
                 startup_s=runtime.startup_s,
-                idle_s=runtime.idle_s,
+                idle_s=min(runtime.idle_s, session.opening.idle_s or runtime.idle_s),
                 answer_s=runtime.answer_s,
                 stderr_lines=runtime.stderr_lines,
                 notice_s=session.opening.notice_s or Limits().notice_s,

@@ -86,6 +86,7 @@ def test_agent_is_asked_in_a_live_session_of_its_own_environment(live, source):
     root = str(work.root(agent))
     assert (turn.status, bool(turn.reply)) == ("completed", True)
     assert session.workspace == f"{root}/workspace"
+    assert session.opening.idle_s == 60
     assert any("You tell the weather." in word for word in session.opening.args)
     assert variables["HOME"] == f"{root}/home"
     assert variables["PATH"].startswith(f"{root}/usr/bin:")
