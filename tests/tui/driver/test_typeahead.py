@@ -16,6 +16,7 @@ from oulipoly_engine.core.setup.events import Outcome
 from oulipoly_engine.core.web.devices import Device
 from oulipoly_engine.facade.setup.agent import SetupWish
 from oulipoly_tui import screens
+from oulipoly_tui.driver import typeahead
 from oulipoly_tui.driver.driver import LoopDriver
 from oulipoly_tui.screens.command_line import CommandLine
 from oulipoly_tui.screens.live.queue import QueueScreen
@@ -38,8 +39,10 @@ def typed(app):
 
 
 @pytest.fixture
-def running(running):
-    """Open the app with the panes that keys lead to here."""
+def running(running, monkeypatch):
+    """Open the app with the panes that keys lead to here; keys wait for what they open, however slow that is."""
+    for name in ("_OPENING_S", "_PATIENCE_S"):
+        monkeypatch.setattr(typeahead, name, 60.0)
     return partial(running, (120, 30), panes=["pools", "sessions"], reads_quota=False)
 
 
@@ -136,8 +139,10 @@ def close_queue(app):
 
 
 def close_old_code(app):
-    app.push_screen(Pairing("https://127.0.0.1:1/", "view", app.now() + timedelta(seconds=1), lambda: ()))
+    app.push_screen(Pairing("https://127.0.0.1:1/", "view", app.now() + timedelta(minutes=2), lambda: ()))
     yield Pairing
+    now = app.now
+    app.now = lambda: now() + timedelta(minutes=3)
 
 
 def close_used_code(app):

@@ -428,8 +428,9 @@ async def test_clipboard_is_asked_for_once_and_a_refusal_stays(repl_world, runni
 
 
 async def test_word_that_is_being_typed_when_a_program_asks_answers_nothing_and_is_not_lost(
-    repl_world, running, settled, hosts, toasts
+    repl_world, running, settled, hosts, toasts, monkeypatch
 ):
+    monkeypatch.setattr(clipboard_question, "QUIET_S", 600.0)  # slow is no pause
     hosts.start("sh", "-c", r"read x; printf '\033]52;c;aGVsbG8=\a'; read x; echo got $x; cat")
     async with running((100, 30)) as (app, pilot):
         await go_in(app, pilot, settled)

@@ -128,7 +128,7 @@ def test_transcript_that_cannot_be_had_is_explained(place, finds, words):
 
 def test_script_that_hangs_is_stopped(place):
     assert "timed out after 0.2 s" in problem(replace(place.locator(finds="sleep 20"), timeout_s=0.2))
-    assert "cwd_script_timed_out" in problem(replace(place.locator(lives="sleep 20"), timeout_s=0.2))
+    assert "cwd_script_timed_out" in problem(replace(place.locator(lives="sleep 20"), timeout_s=2.0))
 
 
 def test_pipe_is_no_transcript(place):
