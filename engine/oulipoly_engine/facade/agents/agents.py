@@ -25,6 +25,7 @@ from oulipoly_engine.core.agents.plan import make_plan
 from oulipoly_engine.core.boxes.allow_list import parse_allowed
 from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.images.info import wanted_mounts, wanted_network
+from oulipoly_engine.core.images.references import is_digest, parse_reference
 from oulipoly_engine.core.live.launch.cli_options import check_system_prompt
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import (
@@ -41,6 +42,7 @@ from oulipoly_engine.executors.docker_api import connect, ensure_image, find_hos
 from oulipoly_engine.facade.agents.inspection import AgentInspection
 from oulipoly_engine.facade.agents.sources import (
     find_path,
+    note_images,
     place_files,
     place_runtime,
     place_tools,
@@ -121,7 +123,7 @@ class Agents(AgentInspection):
     def run(self, wish: AgentWish) -> Agent:
         """Bring up a new agent and return it, ready. One that fails stays listed, with its reason.
 
-        Raises AgentFailed, NameTaken, IsolationUnavailable, UsageInvalid.
+        Raises AgentFailed, NameTaken, IsolationUnavailable, ReferenceInvalid, UsageInvalid.
         """
         self._home.refuse_if_read_only("run an agent")
         if wish.isolation == Level.NONE:
@@ -138,7 +140,10 @@ class Agents(AgentInspection):
         now = self._home.now()
         name = names.check_name(wish.name) if wish.name else self._choose_name()
         plan = AgentPlan(overrides=wish.overrides)
-        source = str(find_path(self._home, wish.source) or wish.source)
+        path = find_path(self._home, wish.source)
+        if path is None and not is_digest(wish.source):
+            parse_reference(wish.source)
+        source = str(path or wish.source)
         agent = Agent(
             str(uuid.uuid4()),
             name,
@@ -197,6 +202,7 @@ class Agents(AgentInspection):
                 source = read_source(self._home, agent.source)
                 plan = make_plan(source.agentfile, source.contexts, source.digests, agent.plan.overrides, source.text)
                 agents.change_plan(store, agent.agent_id, plan, source.digest)
+            agent = self._note_images(store, agent)
             if agent.isolation == CONTAINER:
                 agent = self._find_containers(store, agent)
             agent = agents.move(store, agent.agent_id, "image_ready", self._home.now(), owner=own_mark())
@@ -218,6 +224,19 @@ class Agents(AgentInspection):
             ) from error
         self._write_log(agent, f"ready, isolation {agent.isolation}")
         return agent
+
+    def _note_images(self, store: Store, agent: Agent) -> Agent:
+        """Note which images an agent's tools and runtime come from, and say which is another than at the last start."""
+        agent = agents.read(store, agent.agent_id) or agent
+        plan = note_images(self._home, agent.plan)
+        pairs = [(f"the tool {tool.name}", tool.digest) for tool in plan.tools]
+        before = (*(tool.digest for tool in agent.plan.tools), agent.plan.runtime_digest)
+        for digest, (name, now) in zip(before, (*pairs, ("the runtime", plan.runtime_digest)), strict=True):
+            if digest and now != digest:
+                self._write_log(agent, f"{name} is another image than at the last start: {now or 'none'}, not {digest}")
+        if plan != agent.plan:
+            agents.change_plan(store, agent.agent_id, plan, agent.digest)
+        return replace(agent, plan=plan)
 
     def _find_containers(self, store: Store, agent: Agent) -> Agent:
         """Note where an agent's containers run, have their image there, and remove what earlier ones have left."""
