@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.cli.base import stdio
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 LEVELS = ("none", "guarded", "sealed", "container")
 _HEADINGS = ("NAME", "STATUS", "ISOLATION", "LOGIN", "WORKING ON", "MODEL", "SOURCE", "ID")
 _MORE = {  # behind the summary, in a command's help
-    "run": "SOURCE is a folder with an Agentfile, such a file, an agent definition or its name, or an image.",
+    "run": "SOURCE is a folder with an Agentfile, such a file, an agent definition or its name, or an image; `-`: an "
+    "Agentfile on stdin.",
     "exec": "Options stand before NAME; what stands behind TOOL is the tool's. The exit code is the tool's.",
     "prompt": "It is a new session of the agent each time, unless --session names one. `-` reads the text from stdin.",
     "rm": "Its tree goes, with what the agent has written there. Its sessions stay in `session list`. With --session "
@@ -142,8 +144,17 @@ def _run(context: Context, options: Namespace) -> int:
         base_image=options.base_image,
         limits=parse_limits(parse_pairs(options.limit, "--limit")),
     )
-    agent = context.engine.agents.run(AgentWish(options.source, options.name, options.isolation, overrides))
+    source = _build_from_stdin(context) if options.source == "-" else options.source
+    agent = context.engine.agents.run(AgentWish(source, options.name, options.isolation, overrides))
     return _tell_started(context, options, agent)
+
+
+def _build_from_stdin(context: Context) -> str:
+    """Build the image of an Agentfile on stdin and return what it is. Files beside it there are none."""
+    with TemporaryDirectory(prefix="agents-") as folder:
+        Path(folder, "Agentfile").write_bytes(stdio.choose_input().read())
+        reference, entry = context.engine.images.build(Path(folder), ())
+    return f"{reference.tagged}@{entry.digest}"
 
 
 def _find_runtime(text: str) -> str:

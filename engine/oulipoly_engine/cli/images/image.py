@@ -21,6 +21,7 @@ from oulipoly_engine.facade.images.documents import (
     comparison_json,
     describe_parts,
     image_json,
+    materials_json,
 )
 from oulipoly_engine.records import asdict
 
@@ -61,6 +62,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.add_argument("after", metavar="REF", help="the same, of the newer one")
     elif verb != "ls":
         parser.add_argument("image", metavar="REF", help=_REFERENCE)
+    if verb == "inspect":
+        parser.add_argument("--sbom", action="store_true", help="its tools and its runtime, as CycloneDX 1.5 (JSON)")
     if verb == "tag":
         parser.add_argument("target", metavar="NEW_REF", help="NAME[:TAG]")
     if verb == "push":
@@ -98,6 +101,9 @@ def _kind(media_type: str) -> str:
 
 
 def _inspect(context: Context, options: Namespace) -> int:
+    if options.sbom:
+        output.write_json(materials_json(*context.engine.images.list_materials(options.image)))
+        return 0
     info = context.engine.images.inspect(options.image)
     image = context.engine.images.load(options.image) if info.media_type == AGENT_KIND else None
     lines = [*_info_lines(info)]

@@ -41,8 +41,14 @@ class PlannedTool(Record):
     ref: str = ""
     digest: str = ""
     description: str = ""
-    usage: str = ""  # the text of its USAGE.md
-    program: str = ""  # the file that is copied into the tree; empty: nothing brings it
+    usage: str = ""  # how it is used, by the Agentfile
+    program: str = ""  # the file that is copied into the tree; empty: its image brings it, or nothing does
+    image_usage: str = ""  # how it is used, by its image: what counts where the Agentfile says nothing
+
+    @property
+    def manual(self) -> str:
+        """Return the text of its USAGE.md; empty: it has none."""
+        return self.usage or self.image_usage
 
 
 class PlannedFile(Record):
@@ -97,6 +103,7 @@ class AgentPlan(Record):
     address: str = ""  # `host:port` that its own runtime listens at
     container: ContainerPlan = ContainerPlan()  # of the isolation of that name
     group: tuple[str, ...] = ()  # the folders of the control group of all its processes; none: it has none
+    runtime_digest: str = ""  # of the image that its runtime comes from
     source_text: str = ""  # the Agentfile as it was written
     overrides: Overrides = Overrides()  # what went into it
 

@@ -25,6 +25,7 @@ from oulipoly_engine.core.agents.plan import make_plan
 from oulipoly_engine.core.boxes.allow_list import parse_allowed
 from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.images.info import wanted_mounts, wanted_network
+from oulipoly_engine.core.images.references import is_digest, parse_reference
 from oulipoly_engine.core.images.refusals import ImageRefused
 from oulipoly_engine.core.live.launch.cli_options import check_system_prompt
 from oulipoly_engine.core.live.runtimes import Runtime
@@ -42,6 +43,7 @@ from oulipoly_engine.facade.agents.inspection import AgentInspection
 from oulipoly_engine.facade.agents.sources import (
     AgentSource,
     find_path,
+    note_images,
     place_files,
     place_runtime,
     place_tools,
@@ -123,8 +125,8 @@ class Agents(AgentInspection):
     def run(self, wish: AgentWish) -> Agent:
         """Bring up a new agent and return it, ready. One that fails stays listed, with its reason.
 
-        Raises AgentFailed, NameTaken, IsolationUnavailable, UsageInvalid, ImageNotFound where a path has no Agentfile,
-        ImageRefused where it is not what was shown; then there is no agent.
+        Raises AgentFailed, NameTaken, IsolationUnavailable, ReferenceInvalid, UsageInvalid, ImageNotFound where a path
+        has no Agentfile, ImageRefused where it is not what was shown; then there is no agent.
         """
         self._home.refuse_if_read_only("run an agent")
         require_right(self._home, "agent run")
@@ -138,7 +140,10 @@ class Agents(AgentInspection):
         now = self._home.now()
         name = names.check_name(wish.name) if wish.name else self._choose_name()
         plan = AgentPlan(overrides=wish.overrides)
-        path = str(find_path(self._home, wish.source) or wish.source)
+        found = find_path(self._home, wish.source)
+        if found is None and not is_digest(wish.source):
+            parse_reference(wish.source)
+        path = str(found or wish.source)
         source = read_source(self._home, path) if wish.digest else None
         if source is not None and source.digest != wish.digest:
             raise ImageRefused(f"{wish.source} has changed since you looked at it: look at it again, then run it")
@@ -204,6 +209,7 @@ class Agents(AgentInspection):
                 source = source or read_source(self._home, agent.source)
                 plan = make_plan(source.agentfile, source.contexts, source.digests, agent.plan.overrides, source.text)
                 agents.change_plan(store, agent.agent_id, plan, source.digest)
+            agent = self._note_images(store, agent)
             if agent.isolation == CONTAINER:
                 agent = self._find_containers(store, agent)
             agent = agents.move(store, agent.agent_id, "image_ready", self._home.now(), owner=own_mark())
@@ -225,6 +231,19 @@ class Agents(AgentInspection):
             ) from error
         self._write_log(agent, f"ready, isolation {agent.isolation}")
         return agent
+
+    def _note_images(self, store: Store, agent: Agent) -> Agent:
+        """Note which images an agent's tools and runtime come from, and say which is another than at the last start."""
+        agent = agents.read(store, agent.agent_id) or agent
+        plan = note_images(self._home, agent.plan)
+        pairs = [(f"the tool {tool.name}", tool.digest) for tool in plan.tools]
+        before = (*(tool.digest for tool in agent.plan.tools), agent.plan.runtime_digest)
+        for digest, (name, now) in zip(before, (*pairs, ("the runtime", plan.runtime_digest)), strict=True):
+            if digest and now != digest:
+                self._write_log(agent, f"{name} is another image than at the last start: {now or 'none'}, not {digest}")
+        if plan != agent.plan:
+            agents.change_plan(store, agent.agent_id, plan, agent.digest)
+        return replace(agent, plan=plan)
 
     def _find_containers(self, store: Store, agent: Agent) -> Agent:
         """Note where an agent's containers run, have their image there, and remove what earlier ones have left."""

@@ -111,7 +111,15 @@ def details_json(details: AgentDetails) -> dict[str, Any]:
         "configs": dict(plan.configs),
         "variables": [each.name for each in plan.variables],
         "variables_left_out": list(details.skipped),
-        "tools": [{"name": tool.name, "ref": tool.ref or None, "description": tool.description} for tool in plan.tools],
+        "tools": [
+            {
+                "name": tool.name,
+                "ref": tool.ref or None,
+                "digest": tool.digest or None,
+                "description": tool.description,
+            }
+            for tool in plan.tools
+        ],
         "mounts": [{"host": each.host, "target": each.target, "read_only": each.is_read_only} for each in plan.mounts],
         "capabilities": list(plan.capabilities),
         "profile": plan.profile or None,

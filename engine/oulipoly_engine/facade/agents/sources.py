@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from oulipoly_engine.core.agents.agents import Agent
+from oulipoly_engine.core.agents.agents import Agent, AgentPlan
 from oulipoly_engine.core.images.agentfile import Agentfile
 from oulipoly_engine.core.images.manifest import Descriptor
-from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
+from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused, ReferenceInvalid
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.images.images import AgentImage, Images
 from oulipoly_engine.private_files import open_private
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.registry.layout import Layout
-from oulipoly_engine.service.agents.tool_images import find_program_name, place_program
+from oulipoly_engine.service.agents.tool_images import find_program_name, place_program, read_usage
 from oulipoly_engine.service.images import images as service
 
 
@@ -83,6 +84,35 @@ def _read(images: Images, image: AgentImage, contents: Mapping[str, bytes]) -> A
     digests = {key: layer.digest for key, layer in image.layers.items()}
     text = text or f"# syntax={image.agentfile.syntax}\n"
     return AgentSource(image.agentfile, text, contexts, digests, image.entry.digest)
+
+
+def note_images(home: Home, plan: AgentPlan) -> AgentPlan:
+    """Return what an agent is made of, with the images of its tools and its runtime as they are here now.
+
+    A tool is used as its image says where the Agentfile says nothing.
+    """
+    images = service.Images(home.paths.images)
+    tools = tuple(
+        replace(tool, digest=_find_digest(images, tool.ref), image_usage=_find_usage(images, tool.ref))
+        for tool in plan.tools
+        if not tool.program
+    )
+    by_name = {tool.name: tool for tool in tools}
+    runtime_digest = "" if plan.runtime.startswith("/") else _find_digest(images, plan.runtime)
+    noted = tuple(by_name.get(tool.name, tool) for tool in plan.tools)
+    return replace(plan, tools=noted, runtime_digest=runtime_digest)
+
+
+def _find_digest(images: service.Images, reference: str) -> str:
+    with suppress(ImageNotFound, ImageRefused, ReferenceInvalid):
+        return images.resolve(reference)[1].digest
+    return ""
+
+
+def _find_usage(images: service.Images, reference: str) -> str:
+    with suppress(ImageNotFound, ImageRefused, ReferenceInvalid):
+        return read_usage(images, reference)
+    return ""
 
 
 def place_files(home: Home, agent: Agent, folder: Path) -> None:

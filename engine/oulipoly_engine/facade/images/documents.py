@@ -12,6 +12,7 @@ from oulipoly_engine.records import asdict
 if TYPE_CHECKING:
     from oulipoly_engine.core.images.changes import Change
     from oulipoly_engine.core.images.info import ImageInfo
+    from oulipoly_engine.core.images.materials import Material
     from oulipoly_engine.facade.images.images import AgentImage
 
 _SHOWN_LINES = 40  # of one text that differs
@@ -20,6 +21,14 @@ _SHOWN_LINES = 40  # of one text that differs
 def image_json(info: ImageInfo, image: AgentImage | None = None) -> dict[str, Any]:
     """Return what is known of an image as scripts get it. image: None: it is not an agent's."""
     return asdict(info) | ({} if image is None else _agent_json(image))
+
+
+def materials_json(info: ImageInfo, materials: Sequence[Material]) -> dict[str, Any]:
+    """Return the bill of materials of an agent as CycloneDX has it."""
+    from oulipoly_engine.core.images.materials import describe_materials  # noqa: PLC0415 - few ask
+
+    document: dict[str, Any] = _redact_all(describe_materials(info, materials))
+    return document
 
 
 def _agent_json(image: AgentImage) -> dict[str, Any]:

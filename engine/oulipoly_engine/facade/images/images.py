@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 
 from oulipoly_engine.core.images.changes import Change
 from oulipoly_engine.core.images.info import ImageInfo
 from oulipoly_engine.core.images.manifest import Descriptor
+from oulipoly_engine.core.images.materials import Material, list_programs
 from oulipoly_engine.core.images.references import Reference
+from oulipoly_engine.core.images.refusals import ImageNotFound
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.facade.base.own_process import inherited_environment, require_person
@@ -43,6 +45,16 @@ class Images(Part):
     def load(self, text: str) -> AgentImage:
         """Return an agent's image, its claims checked. Raises as `inspect`, and AgentfileInvalid."""
         return self._images.load(text)
+
+    def list_materials(self, text: str) -> tuple[ImageInfo, tuple[Material, ...]]:
+        """Return an agent's image, and the images of its tools and of its runtime. Raises as `load`."""
+        programs = list_programs(self.load(text).agentfile.agent)
+        return self.inspect(text), tuple(Material(name, ref, self._find_info(ref)) for name, ref in programs)
+
+    def _find_info(self, reference: str) -> ImageInfo | None:
+        with suppress(ImageNotFound):
+            return self.inspect(reference)
+        return None
 
     def kind(self, text: str) -> str:
         """Return what a reference is an image of: its artifact type, or nothing. Raises as `inspect`."""

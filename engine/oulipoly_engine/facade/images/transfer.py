@@ -32,7 +32,7 @@ class Candidate(Record):
     pulled: Pulled
     before: Descriptor | None  # what its tag means now
     verification: Verification
-    changes: tuple[Change, ...]  # against that, where both are agents
+    changes: tuple[Change, ...]  # against that
 
     @property
     def is_same(self) -> bool:
@@ -74,12 +74,15 @@ class Transfer(Part):
             verification = signatures.verify(store, layout, reference, pulled.entry.digest, about)
         signatures.require(verification, reference)
         before = layout.find(reference.name, reference.tag)
-        return Candidate(reference, pulled, before, verification, self._compare(before, pulled))
+        return Candidate(reference, pulled, before, verification, self._compare(reference, before, pulled))
 
-    def _compare(self, before: Descriptor | None, pulled: Pulled) -> tuple[Change, ...]:
-        is_update = before is not None and before.digest != pulled.entry.digest
-        if before is None or not is_update or pulled.entry.artifact_type != AGENT_KIND:
+    def _compare(self, reference: Reference, before: Descriptor | None, pulled: Pulled) -> tuple[Change, ...]:
+        """Return what an update changes; of a tool or a runtime no more is known than that it is another one."""
+        entry = pulled.entry
+        if before is None or before.digest == entry.digest:
             return ()
+        if {entry.artifact_type, self._images.manifest(before).artifact_type} != {AGENT_KIND}:
+            return (Change("tools", reference.tagged, before.digest, entry.digest),)
         old = self._images.load(before.digest)
         new = self._images.check(Reference(""), pulled.entry, pulled.manifest)
         return self._images.compare(old, new)

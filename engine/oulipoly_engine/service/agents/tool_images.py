@@ -19,6 +19,8 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # `uname -m` to the na
 _LONGEST_LAYER = 512 << 20  # bytes
 _LONGEST_PROGRAM = 1 << 30  # unpacked
 _NAMES = ("io.openotters.bin.name", "vnd.openotters.bin.name")  # annotations; the second is of older images
+_USAGE = "USAGE.md"
+_LONGEST_USAGE = 64 << 10  # bytes
 _MODE = 0o755
 
 
@@ -37,6 +39,18 @@ def place_program(images: Images, reference: str, name: str, target: Path) -> st
                 os.fchmod(file.fileno(), _MODE)
             return entry.digest
     raise ImageRefused(f"the image {reference} has no program {name!r}")
+
+
+def read_usage(images: Images, reference: str) -> str:
+    """Return how a tool is used by its image, the text of its USAGE.md; empty: it says nothing.
+
+    Raises ImageNotFound, ImageRefused.
+    """
+    _, entry = images.resolve(reference)
+    for layer in _choose_platform(images, images.manifest(entry), reference).layers:
+        if layer.title.rpartition("/")[2] == _USAGE and layer.size <= _LONGEST_USAGE:
+            return (_find_program(images, layer, _USAGE) or b"")[:_LONGEST_USAGE].decode("utf-8", "replace")
+    return ""
 
 
 def find_program_name(images: Images, reference: str) -> str:

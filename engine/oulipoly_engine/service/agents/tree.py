@@ -82,7 +82,7 @@ def view_agent(root: Path, agent: Agent, bin_dirs: tuple[str, ...], notes: Seque
         addresses=plan.overrides.addresses,
         runtime_binary=runtime if agent.has_own_runtime else "",
         tools=tuple(
-            ToolText(tool.name, tool.description, f"{place}/etc/data/bins/{tool.name}/USAGE.md" if tool.usage else "")
+            ToolText(tool.name, tool.description, f"{place}/etc/data/bins/{tool.name}/USAGE.md" if tool.manual else "")
             for tool in plan.tools
         ),
         data_files=tuple((each.name, each.description) for each in plan.files),
@@ -112,9 +112,9 @@ def _write_own(root: Path, agent: Agent, view: AgentView) -> None:
     for name, text in list_texts(view, agent):
         write_private(root / "etc/context" / f"{name}.md", text.encode())
     for tool in plan.tools:
-        if tool.usage:
+        if tool.manual:
             make_folder(root / "etc/data/bins" / tool.name)
-            write_private(root / "etc/data/bins" / tool.name / "USAGE.md", tool.usage.encode())
+            write_private(root / "etc/data/bins" / tool.name / "USAGE.md", tool.manual.encode())
         if tool.program:
             _copy_program(Path(tool.program), root / _BINS / tool.name)
     if plan.runtime.startswith("/"):
@@ -135,7 +135,7 @@ def describe_agent(view: AgentView, agent: Agent) -> Mapping[str, Any]:
         "model": plan.model,
         "workspace": view.workspace,
         "image": {"ref": agent.source, "digest": agent.digest},
-        "runtime": {"ref": plan.runtime, "binary": view.runtime_binary},
+        "runtime": {"ref": plan.runtime, "digest": plan.runtime_digest, "binary": view.runtime_binary},
         "isolation": agent.isolation,
         "configs": dict(plan.configs),
         "capabilities": [
@@ -159,7 +159,7 @@ def describe_agent(view: AgentView, agent: Agent) -> Mapping[str, Any]:
                 "binary": tool_program(tool.name) if in_container else f"{view.root}/{_BINS}/{tool.name}",
                 "ref": tool.ref,
                 "digest": tool.digest,
-                "usage": tool.usage and f"{view.root}/etc/data/bins/{tool.name}/USAGE.md",
+                "usage": tool.manual and f"{view.root}/etc/data/bins/{tool.name}/USAGE.md",
             }
             for tool in plan.tools
         ],

@@ -58,10 +58,18 @@ def test_a_complete_file_gives_every_field_and_where_it_stands():
 
     assert ("openotters/agentfile:1", "scratch", "meteo") == (file.syntax, agent.base, agent.name)
     assert "anthropic/claude-haiku-4-5-20251001" == agent.model
-    assert ["SOUL", "IDENTITY"] == [each.name for each in agent.contexts]
+    assert "ghcr.io/openotters/runtime:latest" == agent.runtime
+    assert {"description": "Weather assistant using Open-Meteo API"} == agent.labels
+    assert [("SOUL", "Agent personality and core instructions"), ("IDENTITY", "")] == [
+        (each.name, each.description) for each in agent.contexts
+    ]
     assert "You are a weather assistant.\nAlways report temperature in °C." == agent.contexts[0].content
-    assert Config("max-tokens", 1024, "Maximum output tokens per response") == agent.configs[0]
-    assert Config("api-base", None, "API base URL for the LLM provider", required=True) == agent.configs[2]
+    assert "Name: Meteo Bot" == agent.contexts[1].content
+    assert (
+        Config("max-tokens", 1024, "Maximum output tokens per response"),
+        Config("temperature", 0.7),
+        Config("api-base", None, "API base URL for the LLM provider", required=True),
+    ) == agent.configs
     assert (Env("NODE_ENV", "production", "Application environment"),) == agent.envs
     assert ["wget", "jq"] == [each.name for each in agent.bins]
     assert "First line is the jq expression." == agent.bins[1].usage
@@ -100,7 +108,7 @@ def test_a_complete_file_gives_every_field_and_where_it_stands():
         (("FROM scratch", "CONTEXT ../../etc/passwd <<E", "E"), "must begin with a letter or a digit"),
         (("FROM scratch", "BIN tools/jq r/jq"), "must begin with a letter or a digit"),
         (("FROM scratch", f"NAME {'a' * 64}"), "at most 63"),
-        *((("FROM scratch", f"CONTEXT {name} <<E", "E"), "is reserved") for name in names.RESERVED_CONTEXTS),
+        *((("FROM scratch", f"CONTEXT {name} <<E", "E"), "is reserved") for name in ("AGENT", "WORKSPACE", "MOUNTS")),
     ],
 )
 def test_what_breaks_a_rule_is_refused_with_its_line(lines, message):
@@ -174,7 +182,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("key", [*REFUSED, "node_env", "1FOO"])
+@pytest.mark.parametrize("key", [*REFUSED, "PATH", "OTTERS_AGENT_ROOT", "node_env", "1FOO"])
 def test_a_build_refuses_reserved_and_badly_formed_variables(key):
     assert "line 2: ENV" in error_of("FROM scratch", f"ENV {key}=x")
     assert (key in REFUSED) == names.is_reserved(key)

@@ -1,5 +1,6 @@
 """The life of agents on the user's own accounts, in a demo world."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 from oulipoly_engine.core.agents.agents import Overrides
 from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.agents.states import Standing
+from oulipoly_engine.core.images import manifest as parts
+from oulipoly_engine.core.images.references import parse_reference
 from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
 from oulipoly_engine.errors import (
     AccountUnusable,
@@ -25,6 +28,8 @@ from oulipoly_engine.errors import (
 from oulipoly_engine.facade.agents import serving
 from oulipoly_engine.facade.agents.agents import AgentWish
 from oulipoly_engine.process.liveness import here
+from oulipoly_engine.records import replace
+from oulipoly_engine.service.images.images import Images
 from oulipoly_engine.store.agents import agents
 from oulipoly_engine.store.base.db import open_store
 
@@ -214,6 +219,22 @@ def test_agent_that_cannot_be_brought_up_stays_with_its_reason(live, source, tex
     assert words in live.engine.agents.read_log("bad")[-1]
 
 
+def test_image_whose_config_has_a_name_that_escapes_fails_and_writes_nothing(live, source):
+    images = Images(live.engine.paths.images)
+    manifest = images.manifest(live.engine.images.build(Path(source), ())[1])
+    config = images.layout.read(manifest.config.digest, manifest.config.size).replace(b'"meteo"', b'"../escape"')
+    data = parts.encode(replace(manifest, config=parts.describe(config, parts.AGENT_CONFIG)))
+    images.put(
+        parts.Image(parts.describe(data, parts.MANIFEST), data, {parts.digest_of(config): config}),
+        parse_reference("evil:v1"),
+    )
+    with pytest.raises(AgentFailed, match="escape"):
+        live.engine.agents.run(AgentWish("evil:v1", "bad", "none"))
+
+    assert live.engine.agents.list()[0].agent.standing == Standing("failed", "config")
+    assert not list(live.root.rglob("escape*"))
+
+
 def test_what_a_killed_process_has_left_is_settled_by_the_next(live, source, change):
     work = live.engine.agents
     begun = work.run(AgentWish(source, "begun", "none"))
@@ -286,6 +307,8 @@ def test_runtime_and_tools_that_are_images_are_run_but_not_without_the_signature
     work = live.engine.agents
     status = work.run(AgentWish(source, "own", "none")).status
     output = work.exec("own", "jq").stdout
+    digests = [live.engine.images.inspect(f"example.com/{name}").digest for name in names]
+    described = json.loads((work.root(work.find("own")) / "etc/agent.yaml").read_bytes())
     work.stop("own")
     problems = []
     for name in names:
@@ -295,7 +318,10 @@ def test_runtime_and_tools_that_are_images_are_run_but_not_without_the_signature
         problems.append((work.list()[0].agent.reason, f"example.com/{name}" in str(refused.value)))
         live.put_program(name, RUNTIME)
 
+    said = [line.partition(" is another image")[0] for line in work.read_log("own") if "another image" in line]
     assert (status, output) == ("ready", b"jq\n")
+    assert [described["runtime"]["digest"], described["tools"][0]["digest"]] == digests
+    assert [line.partition("] ")[2] for line in said] == ["the runtime", "the tool jq", "the runtime"]
     assert problems == [("pull", True)] * 2
 
 

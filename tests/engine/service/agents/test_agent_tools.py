@@ -119,7 +119,7 @@ def test_tool_that_cannot_run_says_why_and_leaves_a_record(ran, status, tool, er
     with pytest.raises(error, match=words):
         ran.run(tool=tool)
 
-    assert ran.record.status == "error"
+    assert (ran.record.status, ran.record.exit_code, ran.record.handle) == ("error", None, "")
     assert ran.record.problem
 
 
@@ -257,7 +257,7 @@ def test_box_of_an_agent_holds_its_tools(ran, level):
     ran.declare("\n".join(("#!/bin/sh", *lines, "")), level)
     result = ran.run()
 
-    assert result.stdout == b"refused\nmine\nno\n"
+    assert (result.exit_code, result.stdout) == (0, b"refused\nmine\nno\n")
 
 
 def test_address_that_a_sealed_tool_may_not_reach_is_in_the_log_once(ran):

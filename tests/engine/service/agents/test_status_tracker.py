@@ -53,6 +53,7 @@ def test_slow_listener_loses_changes_and_holds_nobody_up():
         (Standing("failed", "crashed"), ("failed",), False),
         (Standing("ready"), ("failed",), True),
         (Standing("removed"), ("removed",), False),
+        (Standing("failed", "crashed"), ("removed",), True),
     ],
 )
 def test_exit_changes_only_what_it_may(standing, unless, changed):

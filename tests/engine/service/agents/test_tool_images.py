@@ -19,7 +19,7 @@ from oulipoly_engine.core.images.manifest import (
 from oulipoly_engine.core.images.references import parse_reference
 from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.agents.tool_images import place_program
+from oulipoly_engine.service.agents.tool_images import place_program, read_usage
 from oulipoly_engine.service.images.images import Images
 
 HERE = {
@@ -67,6 +67,7 @@ def test_program_is_taken_out_of_the_layer_for_this_machine(tmp_path):
     assert (tmp_path / "jq").read_bytes() == b"#!/bin/sh\n"
     assert (tmp_path / "jq").stat().st_mode & 0o777 == 0o755
     assert digest == images.resolve("example.com/jq")[1].digest
+    assert read_usage(images, "example.com/jq") == "# usage"
 
 
 def test_layer_that_is_the_program_itself_is_taken(tmp_path):

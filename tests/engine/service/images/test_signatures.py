@@ -10,6 +10,7 @@ from oulipoly_engine.core.images.refusals import SignatureRefused
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.images.transfer import Candidate
+from oulipoly_engine.records import replace
 from oulipoly_engine.registry.transfer import Pulled
 from oulipoly_engine.service.images import signatures
 
@@ -100,6 +101,15 @@ def test_an_agent_signs_nothing_pins_nobody_and_moves_no_tag(engine, tmp_path, a
     assert () == engine.grants.list()
     with pytest.raises(RequestRefused, match="accept an update"):
         transfer.accept(transfer_candidate(reference, pulled, found, parts.describe(b"before", parts.MANIFEST)))
+
+
+def test_another_program_under_the_name_of_a_tool_is_asked_about(engine):
+    transfer = engine.image_transfer
+    reference, before = transfer._images.resolve("meteo")
+    tool = Pulled(replace(parts.describe(b"{}", parts.MANIFEST), artifact_type=parts.BIN_KIND), b"{}", (), ())
+    (change,) = transfer._compare(reference, before, tool)
+
+    assert ("tools", "meteo:latest", True) == (change.part, change.name, change.is_weighty)
 
 
 def transfer_candidate(reference, pulled, verification, before=None):
