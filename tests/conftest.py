@@ -57,8 +57,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 # value in forty: with few examples none is the one that matters. The long form draws from them.
 if os.environ.get("HYPOTHESIS_PROFILE", "quick") == "quick":
     providers._get_local_constants = lambda: providers._local_constants
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for what it starts with `&`, and its children
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) is signal.SIG_IGN:  # as a shell's `&`, or nohup, has them for all that they start
+        signal.signal(_number, _usual)
 ROOT = Path(__file__).resolve().parent.parent
 # Tests start our command by module, with the checkout's sources first: the same in an editable install and without one.
 SOURCES = os.pathsep.join([str(ROOT / "engine"), str(ROOT / "tui")])

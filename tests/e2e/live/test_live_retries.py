@@ -41,7 +41,7 @@ def chat(live, capfd, monkeypatch):
 
 def waiting(live, *actions):
     """Begin a turn that waits to be tried again; returns the ids of session and turn."""
-    settings(live, retry_base_ms=20_000)
+    settings(live, retry_base_ms=600_000, retry_cap_ms=600_000)
     session, turn = live.begin_turn(script(*actions), runtime=live.scripted())
     live.until(session, lambda event: isinstance(event, TurnRetrying))
     return session, turn

@@ -61,12 +61,13 @@ def test_no_more_than_asked_for_run_at_once():
 
 
 def test_an_error_of_the_work_is_raised_here_and_ends_the_rest():
-    begun, cancelled = [], threading.Event()
+    begun, has_other, cancelled = [], threading.Event(), threading.Event()
 
     def work(item):
         begun.append(item)
         if item:
-            assert cancelled.wait(60)
+            has_other.set()
+        assert (cancelled if item else has_other).wait(60)
         raise ValueError(item)
 
     with pytest.raises(ValueError, match="0"):
@@ -77,9 +78,10 @@ def test_an_error_of_the_work_is_raised_here_and_ends_the_rest():
 
 
 def test_a_consumer_that_stops_early_cancels_and_waits():
-    cancelled, ended = threading.Event(), []
+    cancelled, ended, together = threading.Event(), [], threading.Barrier(3, timeout=60)
 
     def work(item):
+        together.wait()  # what has not begun is left
         if item:
             assert cancelled.wait(60)
         ended.append(item)
@@ -92,9 +94,10 @@ def test_a_consumer_that_stops_early_cancels_and_waits():
 
 
 def test_the_last_of_many_gets_the_whole_patience():
-    cancelled, ended = threading.Event(), []
+    cancelled, ended, together = threading.Event(), [], threading.Barrier(16, timeout=60)
 
     def work(item):
+        together.wait()
         if item == 15:
             assert cancelled.wait(60)
             threading.Event().wait(0.6)  # longer than a sixteenth of the patience: an ending that takes its time

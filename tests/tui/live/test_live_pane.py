@@ -514,7 +514,7 @@ async def test_a_line_with_a_slash_is_a_command_or_refused_and_two_slashes_send_
 async def test_escape_stops_a_turn_that_waits_to_be_tried_again(live):
     async with live() as one:
         config = one.world.config / "config.toml"
-        config.write_text(f"retry_base_ms = 20000\n{config.read_text()}")
+        config.write_text(f"retry_base_ms = 600000\nretry_cap_ms = 600000\n{config.read_text()}")
         await one.press("6")
         await one.begin()
         await one.write("[[network:1]] hello")

@@ -41,7 +41,8 @@ class Hosts:
     def start(self, *argv, **rules):
         """Start a program in a host."""
         env = dict(os.environ) | {"PS1": "$ ", "ENV": ""}
-        launch = terminals.Launch(Command(argv, env, self.home), rules=Rules(ScreenLimits(), grace_s=0.3, **rules))
+        rules = Rules(ScreenLimits(), grace_s=0.3, quick_s=600.0, **rules)  # no death is slow, whatever the machine is
+        launch = terminals.Launch(Command(argv, env, self.home), rules=rules)
         return terminals.start(self.paths, launch)
 
     def living(self):

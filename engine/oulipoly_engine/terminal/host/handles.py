@@ -51,6 +51,7 @@ class Rules(Record):
     grace_s: float = 2.0  # between HUP and KILL
     dump_every_s: float = 3.0
     looping_s: float = 5.0  # of processor time that the screen's process may spend without an answer
+    quick_s: float = 10.0  # a screen's process that dies sooner has died of what it was started from
     silent_s: float = 15.0  # that it may be silent, in all: a loaded machine lets it wait
 
 

@@ -34,7 +34,6 @@ from oulipoly_engine.terminal.host.supervisor_link import (
 from oulipoly_engine.terminal.host.watchdog import Watchdog
 from oulipoly_engine.terminal.protocol import messages as wire
 
-QUICK_S = 10.0  # a screen's process that dies sooner has died of what it was started from
 _PAUSES_S = (0.0, 0.0, 0.0, 0.2, 1.0, 5.0)  # before the next start, by deaths in a row
 _PARTING_S = 1.0  # for the screen's process to say goodbye
 _DRAINING_S = 1.0  # for the screen's process to read what the ended child printed last
@@ -260,7 +259,7 @@ class Host:
             if screen.has_hung
             else now - screen.started_at
         )
-        self._deaths = self._deaths + 1 if lived < QUICK_S else 1
+        self._deaths = self._deaths + 1 if lived < self._handles.rules.quick_s else 1
         self._start_at = now + _PAUSES_S[min(self._deaths, len(_PAUSES_S) - 1)]
         _log(f"the screen's process ended with {os.waitstatus_to_exitcode(status)}, death {self._deaths} in a row")
 

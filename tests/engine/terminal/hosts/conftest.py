@@ -121,7 +121,7 @@ class Hosts:
                 rows,
                 recorded=recorded,
                 clock=clock or SystemClock(),
-                rules=Rules(ScreenLimits(), grace_s=0.3, dump_every_s=0.2, **rules),
+                rules=Rules(ScreenLimits(), grace_s=0.3, dump_every_s=0.2, quick_s=600.0, **rules),
             ),
         )
         self._started.append(terminal)

@@ -1,11 +1,19 @@
 """`agents worktree …` as scripts use it: documents on stdout, errors as one line of JSON."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.testing import FakeClock
+
+
+@pytest.fixture
+def clock():
+    """Begin yesterday: the commands have the system's time."""
+    return FakeClock(datetime.now(UTC) - timedelta(days=1))
 
 
 @pytest.fixture
