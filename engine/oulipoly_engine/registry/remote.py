@@ -162,8 +162,7 @@ class Remote:
                 return attempt()
             except _Passing as error:
                 if time.monotonic() + pause > deadline:
-                    way = "`agents registry serve` starts it" if is_loopback(self._registry) else "try later"
-                    message = f"{self._registry} does not answer as it should: {error}: {way}"
+                    message = f"{self._registry} does not answer as it should: {error}: try later"
                     raise RegistryFailed(message) from error
             self._wait(pause)
             pause *= 2
@@ -188,6 +187,9 @@ class Remote:
             reason = getattr(error, "reason", error)
             if isinstance(reason, ssl.SSLCertVerificationError):
                 raise RegistryFailed(f"{self._registry} has no valid certificate: {reason.verify_message}") from error
+            if isinstance(reason, ConnectionRefusedError) and is_loopback(self._registry):
+                way = "`agents registry serve` starts the registry of this computer"
+                raise RegistryFailed(f"nothing listens at {self._registry}: {way}") from error
             raise _Passing(getattr(reason, "strerror", None) or str(reason) or type(reason).__name__) from error
 
     def _open(self, method: str, url: str, headers: Mapping[str, str], body: bytes | Iterable[bytes] | None) -> Any:  # noqa: ANN401 - urllib's answer

@@ -187,8 +187,18 @@ def test_a_digest_that_was_asked_for_counts_more_than_what_the_registry_says(ima
         pull(remote, Images(tmp_path / "other"), f"meteo:v1@{wanted}")
 
 
-def test_a_registry_that_nobody_serves_is_told_once_the_time_is_over():
-    remote = Remote("127.0.0.1:1", "x", lambda _: Credentials(), patience_s=0)
+def test_a_registry_that_does_not_answer_is_told_once_the_time_is_over(registry):
+    registry[0].fail("GET", "/manifests/", 503)
+    remote = Remote(registry[1], "x", lambda _: Credentials(), patience_s=0)
 
     with pytest.raises(RegistryFailed, match="does not answer as it should"):
         remote.manifest("v1")
+
+
+def test_a_registry_of_this_computer_that_nobody_serves_is_told_at_once():
+    waits = []
+    remote = Remote("127.0.0.1:1", "x", lambda _: Credentials(), wait=waits.append)
+
+    with pytest.raises(RegistryFailed, match="`agents registry serve`"):
+        remote.manifest("v1")
+    assert [] == waits

@@ -110,6 +110,8 @@ class Serving:
         able = [each for each in runtimes if each.is_enabled]
         refusals = [find_refusal(each, self._catalogue.clis.get(each.id), asks) for each in able]
         served = tuple(each for each, refusal in zip(able, refusals, strict=True) if not refusal)
+        if not self._catalogue.runtimes:
+            raise AccountUnusable("there are no accounts yet: `agents config init` takes the logins of this machine")
         if not served:
             why = f"no account of yours serves {model or 'an agent without MODEL'}"
             if refusals:
