@@ -98,6 +98,7 @@ class RunningAgentDetails(RunningAgent):
     tools: list[dict[str, str | None]]
     mounts: list[dict[str, str | bool]]
     capabilities: list[str]
+    capabilities_unreached: str | None = Field(description="Why its programs reach the tools of none.")
     profile: str | None
     sessions: list[str]
     history: list[dict[str, str | None]]
