@@ -52,6 +52,7 @@ def places(phone, server):
         "/pair",
         "/confirm",
         "/sessions/none",
+        "/running-agents",
     )
     more = ("log", "changes", "artifacts", "move?act=merge", "promote")
     return (*some, own, diff, *(f"{own}/{name}" for name in more))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.agents.sessions import AgentSessions
     from oulipoly_engine.facade.agents.standings import AgentList
     from oulipoly_engine.facade.agents.together import Together
+    from oulipoly_engine.facade.agents.tools import AgentTools
     from oulipoly_engine.facade.artifacts import Artifacts
     from oulipoly_engine.facade.checks import Checks
     from oulipoly_engine.facade.configuration import Configuration
@@ -331,6 +332,13 @@ class Engine:
         from oulipoly_engine.facade.web.grants import Grants
 
         return Grants(self._home, self.web, self.live)
+
+    @made_once
+    def agent_tools(self) -> AgentTools:
+        """Return the tools of agents, for whoever shows a token of them."""
+        from oulipoly_engine.facade.agents.tools import AgentTools
+
+        return AgentTools(self._home)
 
     @made_once
     def serving(self) -> Serving:

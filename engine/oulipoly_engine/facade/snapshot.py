@@ -24,6 +24,7 @@ from oulipoly_engine.core.quota.windows import DEFAULT_THRESHOLD, QuotaState, ma
 from oulipoly_engine.core.runs.invocations import Category, Invocation
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.core.sessions.saved_view import SavedView
+from oulipoly_engine.core.text.quantities import percent
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.records import Record, field, replace
@@ -47,6 +48,10 @@ _FORECAST_AGE = timedelta(minutes=1)
 _FAILURE_AGE = timedelta(hours=6)  # after that nobody waits for its fix
 
 
+USE_UNKNOWN = 2.0  # above the share of any window
+CANNOT_SERVE = 3.0
+
+
 class AccountView(Record):
     """One account as it stands."""
 
@@ -62,6 +67,19 @@ class AccountView(Record):
     is_exhausted: bool = False
     forecasts: tuple[WindowForecast, ...] = ()  # by window, in the reading's order
     running: tuple[Invocation, ...] = ()
+
+    def describe_use(self, now: datetime) -> tuple[float, str]:
+        """Return the share that is used of its fullest window, and the same in words.
+
+        2 where it is unknown, 3 where the account cannot serve.
+        """
+        if self.is_exhausted or self.wishes.disabled or self.wishes.drained:
+            return CANNOT_SERVE, "exhausted" if self.is_exhausted else self.wishes.words
+        current = [window for window in self.quota.windows if window.resets_at > now]
+        if not current:
+            return USE_UNKNOWN, "unknown"
+        fullest = max(current, key=lambda window: window.used)
+        return fullest.used, f"{fullest.name} {percent(fullest.used)} used"
 
 
 class PoolView(Record):

@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from oulipoly_engine.core.live import orders
+from oulipoly_engine.facade.agents.agents import AgentWish
 from oulipoly_engine.facade.worktrees.work import NewWork
 from oulipoly_engine.store.web import devices
 from oulipoly_engine.web.access.gate import Serving
@@ -619,3 +620,25 @@ def test_a_slash_command_of_an_extension_is_for_who_may_operate(browser, reposit
     looker.post("/pair", data={"code": browser.engine.web.make_code("looks", ("view", "answer")).code, "name": "looks"})
     assert 403 == say(looker, "/wave bob")[0]
     browser.engine.extensions.close()
+
+
+def test_agent_is_listed_prompted_and_stopped_after_a_question(browser):
+    folder = browser.live.root / "x"
+    folder.mkdir()
+    (folder / "Agentfile").write_text(f"FROM scratch\nNAME x\nMODEL demo-codex\nCONTEXT SOUL <<E\n{HOSTILE}\nE\n")
+    agent = browser.engine.agents.run(AgentWish(str(folder), "calm", "none"))
+    empty, place = browser.page("/running-agents"), f"/running-agents/{agent.agent_id}"
+    shown = browser.page(place)
+    begun = browser.post(f"{place}/prompt", text="hello")
+    key = begun.headers["location"].rpartition("/")[2]
+    after, asked = browser.page(place), browser.post(f"{place}/stop", name="calm", back=place).text
+    still = browser.engine.agents.find("calm").status
+    browser.post(f"{place}/stop", sure="yes")
+
+    assert all(word in empty for word in ("calm", "ready", "none"))
+    assert "ready, isolation none" in shown
+    assert f'href="/sessions/{key}"' in after
+    assert "demo-codex" in after
+    assert "Stop agent?" in asked
+    assert ("stopped", False) == (browser.engine.agents.find("calm").status, still == "stopped")
+    assert "It takes no prompts: it is stopped." in browser.page(place)

@@ -5,15 +5,20 @@ A new operation fails here until it has a row.
 
 import re
 import subprocess
+import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from oulipoly_engine.core.agents.agents import Agent, AgentPlan
+from oulipoly_engine.core.agents.tokens import write_token
 from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, SessionOptions
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.process.liveness import own_mark
+from oulipoly_engine.service.agents.tokens import load_secret, make_token
+from oulipoly_engine.store.agents import agents
 from oulipoly_engine.store.live import live_requests, live_sessions
 from oulipoly_engine.web.access.gate import Gate, Serving
 from oulipoly_engine.web.access.viewer import OWN_USER, SCOPES, Viewer
@@ -35,6 +40,7 @@ VIEWERS = {
     **SUBSETS,
     **{f"{name}, step-up run out": SUBSETS[name] for name in ("view+answer", "view+operate", "view+answer+operate")},
     "own user": SCOPES,
+    "token of an agent": (),
 }
 S, FULL, FAR = "/sessions/aaaa0001", "/sessions/aaaa0002", "/sessions/aaaa0003"
 LINKED, DOTTED = "/sessions/aaaa0004", "/sessions/aaaa0005"  # in folders that only seem to lie below the roots
@@ -44,7 +50,8 @@ LINES = {"comments": [{"path": "a", "line": 1, "text": "x"}]}
 
 # What a viewer needs. open: nothing. look: to be paired. order: not to be a link. answer, operate: the scope.
 # grant: `operate`, `answer` and a fresh confirmation. code: `operate` and the confirmation.
-# yes: `answer` and the confirmation. none: nobody, for what is asked is refused to all but the own user.
+# yes: `answer` and the confirmation. token: the token of an agent, which is let in nowhere else. none: nobody, for what
+# is asked is refused to all but the own user.
 ROWS = [
     ("open", "GET", "/health", None),
     ("look", "GET", "/me", None),
@@ -84,6 +91,8 @@ ROWS = [
     ("code", "POST", "/running-agents/{agent_id}/start", None),
     ("operate", "POST", "/running-agents/{agent_id}/stop", None),
     ("grant", "POST", "/running-agents/{agent_id}/prompt", {"text": "hello"}),
+    ("token", "GET", "/agent-tools", None),
+    ("token", "POST", "/agent-tools", {"name": "note-list"}),
     ("operate", "GET", "/devices", None),
     ("open", "GET", "/authority.pem", None),
     ("open", "POST", "/pair", {"code": "no"}),
@@ -175,6 +184,8 @@ FORMS = [
     ("grant", f"{FULL}/comments", {}),
     ("operate", "/sessions/{session_id}/conflict", {}),
     ("grant", f"{FULL}/conflict", {}),
+    ("grant", "/running-agents/{agent_id}/prompt", {"text": "hello"}),
+    ("operate", "/running-agents/{agent_id}/stop", SURE),
 ]
 FORM = "application/x-www-form-urlencoded"
 ENDLESS = {("GET", "/events")}
@@ -228,7 +239,9 @@ def become(app, client_of, monkeypatch):
     def make(viewer):
         scopes, headers = VIEWERS[viewer], {}
         monkeypatch.setattr(Gate, "_find_viewer", find_own_user if viewer == "own user" else find_as_ever)
-        if viewer == "link":
+        if viewer == "token of an agent":
+            headers["authorization"] = f"Bearer {make_agent_token(engine.web._home)}"
+        elif viewer == "link":
             headers["authorization"] = f"Bearer {engine.web.make_link().token}"
         elif scopes and viewer != "own user":
             confirmed_until = engine.web._home.now() + timedelta(minutes=-1 if viewer.endswith("run out") else 15)
@@ -239,6 +252,16 @@ def become(app, client_of, monkeypatch):
     return make
 
 
+def make_agent_token(home):
+    """Return the token of a new agent that keeps notes."""
+    plan = AgentPlan(capabilities=("note-list",))
+    agent = Agent(str(uuid.uuid4()), "calm", "x", "none", "ready", NOW, NOW, plan=plan)
+    with home.lend_store() as store:
+        agents.insert(store, agent)
+        token = make_token(store, agent, "operator", home.now())
+    return write_token(token, load_secret(home.paths.token_secret))
+
+
 def expected(need, viewer):
     """Return what a viewer is to get: in, 401, 403, or outside (of the roots)."""
     scopes, is_confirmed = VIEWERS[viewer], "run out" not in viewer and viewer not in ("link", "unpaired")
@@ -246,7 +269,10 @@ def expected(need, viewer):
         return "in"
     if viewer == "unpaired":
         return "401"
+    if viewer == "token of an agent":
+        return "in" if need == "token" else "403"
     may = {
+        "token": False,
         "look": True,
         "order": viewer != "link",
         "answer": "answer" in scopes,
@@ -311,7 +337,11 @@ def test_a_form_that_destroys_asks_first(openapi, become):
         if any(find(name).destroys for name in operation.get("x-commands", ()))
     }
 
-    assert {"/devices/{device_id}", "/sessions/{session_id}/cancel"} == asking == destroying
+    assert (
+        {"/devices/{device_id}", "/sessions/{session_id}/cancel", "/running-agents/{agent_id}/stop"}
+        == asking
+        == destroying
+    )
 
 
 @pytest.mark.rows_share_fixtures
@@ -409,7 +439,7 @@ def test_who_may_only_look_gets_no_form_of_an_order(place, become):
         assert (403, False) == (page.status_code, "<form" in page.text)
 
 
-EVERYBODY = {*VIEWERS} - {"unpaired", "link"}
+EVERYBODY = {*VIEWERS} - {"unpaired", "link", "token of an agent"}
 MAY = {  # (who asks, what is said) -> who may say it
     ("setup", "deny"): EVERYBODY,
     ("setup", "approve"): {viewer for viewer in EVERYBODY if "answer" in VIEWERS[viewer]},
@@ -461,6 +491,7 @@ def test_every_operation_and_every_form_has_a_row(app, openapi):
 OWN = {  # of the connection itself, not of what a user does
     *(("GET", path) for path in ("/health", "/authority.pem", "/me", "/me/push")),
     *(("PUT", "/me/push"), ("DELETE", "/me/push"), ("POST", "/pair")),
+    *(("GET", "/agent-tools"), ("POST", "/agent-tools")),  # what an agent does
 }
 NEEDS = {  # a word of `ROWS` -> what a command of the table says
     "look": {("view", False)},

@@ -117,4 +117,6 @@ async def chat(user):
     await user.until(lambda: user.pane == "live")
     await user.turn_to("agents")
     await user.press("x")
+    await user.at("Confirm")
+    await user.press("y")
     await user.sees("stopped")

@@ -22,6 +22,7 @@ ASKED_ELSEWHERE = {
         "transcript.import",
         "live.close",
         "agents.remove",
+        "agents.stop",
         "agents.delete",
         "agents.cancel",
     ),

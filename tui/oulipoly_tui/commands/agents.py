@@ -63,9 +63,14 @@ def start(app: AppInterface, arguments: list[str]) -> None:
 
 
 def stop(app: AppInterface, arguments: list[str]) -> None:
-    """Stop an agent."""
+    """Stop an agent, after a question."""
     name = arguments[0]
-    _do(app, "stop agent", partial(engine_of(app).agents.stop, name), _say_standing(app), f"stopping {shown(name)}")
+    work = partial(engine_of(app).agents.stop, name)
+    act = partial(_do, app, "stop agent", work, _say_standing(app), f"stopping {shown(name)}")
+    text = (
+        f"The turns and tools of {shown(name)} that run are ended. Its tree and its sessions stay: s starts it again."
+    )
+    dialogs.confirm(app, "Stop this agent?", text, "stop it", act, can_undo=True)
 
 
 def remove(app: AppInterface, arguments: list[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
-from oulipoly_engine.core.agents.containers import BASE_IMAGE, ContainerPlan
+from oulipoly_engine.core.agents.containers import BASE_IMAGE, CONTAINER, ContainerPlan
 from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.agents.states import Reason, Standing, Status
@@ -128,6 +128,15 @@ class Agent(Record):
     def has_own_runtime(self) -> bool:
         """Return whether a program of its own runs it, not a CLI of the user's accounts."""
         return self.plan.runtime != OWN_RUNTIME
+
+    @property
+    def why_without_tools(self) -> str:
+        """Return why no program of it reaches the tools of its capabilities; empty: its CLI does, or it has none."""
+        if self.plan.capabilities and self.has_own_runtime:
+            return "they are given to CLIs, not to a runtime of its own"
+        if self.plan.capabilities and self.isolation == CONTAINER:
+            return "their socket is not in containers"
+        return ""
 
     @property
     def is_ready(self) -> bool:

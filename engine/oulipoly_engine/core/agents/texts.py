@@ -60,6 +60,7 @@ class AgentView(Record):
     data_files: tuple[tuple[str, str], ...] = ()  # name and description
     variables: tuple[tuple[str, str], ...] = ()  # name and description, no values
     capabilities: tuple[str, ...] = ()
+    why_without_tools: str = ""  # why it reaches the tools of none of them; empty: it does
     mounts: tuple[Mount, ...] = ()
     notes: tuple[tuple[str, str], ...] = ()  # key and text of those that are part of the context
 
@@ -74,7 +75,10 @@ def agent_text(view: AgentView) -> str:
         lines.append("You have no tools: run no programs.")
     lines += _section("Files", [(f"`{view.root}/etc/data/{name}`", text) for name, text in view.data_files])
     lines += _section("Variables", [(f"`{name}`", text) for name, text in view.variables])
-    lines += _section("Capabilities", [(f"`{name}`", "") for name in view.capabilities])
+    if view.why_without_tools:
+        lines += ["", "## Capabilities", "", f"You have the tools of none: {view.why_without_tools}."]
+    else:
+        lines += _section("Capabilities", [(f"`{name}`", "") for name in view.capabilities])
     writable = [view.workspace, *(f"{view.root}/{name}" for name in ("tmp", "home", "var/lib"))]
     writable += [_place(view, mount) for mount in view.mounts if not mount.is_read_only]
     lines += _section("Where you may write", [(f"`{path}`", "") for path in writable])

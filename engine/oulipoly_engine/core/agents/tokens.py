@@ -57,6 +57,11 @@ def write_token(token: AgentToken, secret: bytes) -> str:
     return f"{signed}.{_encode(_sign(signed, secret))}"
 
 
+def is_agent_token(text: str) -> bool:
+    """Tell whether a text has the form of a token of an agent, which those of devices have not."""
+    return text.count(".") == len(("header.", "claims."))
+
+
 def read_token(text: str, secret: bytes, now: datetime, is_revoked: Callable[[str], bool]) -> AgentToken:
     """Return what a token says, once it is known to be ours and to hold.
 

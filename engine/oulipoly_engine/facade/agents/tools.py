@@ -32,6 +32,10 @@ _LONGEST_ANSWER = 1 << 20  # characters
 class AgentTools(AgentWork):
     """The tools of one agent, for whoever shows a token of it."""
 
+    def check_token(self, token: str) -> str:
+        """Return the id of a token that holds. Raises TokenInvalid, TokenRevoked."""
+        return self._read(token)[1].token_id
+
     def list_tools(self, token: str) -> tuple[Capability, ...]:
         """Return what a token gives now. Raises TokenInvalid, TokenRevoked."""
         agent, claims = self._read(token)

@@ -88,6 +88,7 @@ def view_agent(root: Path, agent: Agent, bin_dirs: tuple[str, ...], notes: Seque
         data_files=tuple((each.name, each.description) for each in plan.files),
         variables=tuple((each.name, each.description) for each in plan.variables if not is_reserved(each.name)),
         capabilities=plan.capabilities,
+        why_without_tools=agent.why_without_tools,
         mounts=plan.mounts,
         notes=tuple((note.key, note.text) for note in notes),
     )

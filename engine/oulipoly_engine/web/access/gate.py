@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 
+from oulipoly_engine.core.agents.tokens import is_agent_token
 from oulipoly_engine.core.web.devices import Device, TooManyTries
+from oulipoly_engine.core.web.grants import AGENT_PREFIX
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.access.forwarded import Network, find_client, find_network, is_proxy
@@ -30,6 +32,7 @@ HEAD_LIMIT = 32 << 10  # bytes of the address and the headers; h11 has a limit f
 BODY_LIMIT = 8 << 20  # bytes
 BODY_PATIENCE_S = 20.0  # for all of a body
 _SAFE = ("GET", "HEAD", "OPTIONS")
+AGENT_TOOLS = "/agent-tools"  # all that the token of an agent opens
 # To everybody who reaches the server; so is what pages are made of.
 _OPEN = ("/health", "/pair", "/authority.pem", "/push-worker.js")
 _OPEN_BELOW = "/static/"
@@ -159,6 +162,11 @@ class Gate:
         path, token = scope["path"], self._token(headers)
         is_open_path = is_open(path)
         device = None
+        if is_agent_token(token) and not is_open_path:
+            if path != AGENT_TOOLS:
+                raise Refusal(403, "not-allowed", f"this token gives the tools of an agent, at {AGENT_TOOLS} alone")
+            token_id = await run_in_threadpool(self._engine.agent_tools.check_token, token)
+            return Viewer("an agent", f"{AGENT_PREFIX}{token_id}", (), agent_token=token)
         if token:
             # What anybody may see costs nobody a try: an old cookie is sent along with it.
             address = "" if is_open_path else scope["state"]["address"]

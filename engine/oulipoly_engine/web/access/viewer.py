@@ -32,6 +32,7 @@ class Viewer(Record):
     is_confirmed: bool = False  # shown to be its owner's within the last quarter of an hour: what plants code is open
     may_change: bool = True  # False: a link for somebody else, which looks and does nothing, not even deny
     is_person: bool = False  # at a page, rather than a program of the device: what they send takes control
+    agent_token: str = ""  # of an agent, which gives its tools and nothing else; empty: a device asks
 
     @property
     def is_own_user(self) -> bool:
@@ -73,6 +74,13 @@ def check_scope(viewer: Viewer, scope: Scope | None) -> None:
     """Raise NotAllowed where a device lacks a scope. None: no device has what it takes."""
     if scope not in viewer.scopes:
         raise NotAllowed(f"the device {viewer.name!r} may not do that: it lacks the scope `{scope}`")
+
+
+def check_agent_token(viewer: Viewer) -> str:
+    """Return the token of an agent by which a request came. Raises NotAllowed for a device."""
+    if not viewer.agent_token:
+        raise NotAllowed("this takes the token of an agent: `agents token create NAME` on the computer makes one")
+    return viewer.agent_token
 
 
 def check_grant(viewer: Viewer) -> None:

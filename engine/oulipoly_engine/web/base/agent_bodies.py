@@ -8,7 +8,7 @@ from fastapi import Path as PathParameter
 from pydantic import BaseModel, Field
 
 from oulipoly_engine.core.images.info import ImageInfo
-from oulipoly_engine.web.base.bodies import Body, Text
+from oulipoly_engine.web.base.bodies import Body, Name, Text
 from oulipoly_engine.web.base.record_models import model_of
 
 AgentId = Annotated[
@@ -98,6 +98,7 @@ class RunningAgentDetails(RunningAgent):
     tools: list[dict[str, str | None]]
     mounts: list[dict[str, str | bool]]
     capabilities: list[str]
+    capabilities_unreached: str | None = Field(description="Why its programs reach the tools of none.")
     profile: str | None
     sessions: list[str]
     history: list[dict[str, str | None]]
@@ -128,3 +129,30 @@ class AgentAsked(BaseModel):
 
     session_id: str
     turn_id: str
+
+
+class AgentTool(BaseModel):
+    """A tool that the token of an agent gives."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any] = Field(description="JSON Schema of its arguments.")
+
+
+class AgentTools(BaseModel):
+    """What the token of an agent gives now."""
+
+    tools: list[AgentTool]
+
+
+class ToolCall(Body):
+    """One call of a tool."""
+
+    name: Name
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+
+class ToolAnswer(BaseModel):
+    """What a tool has answered, without what is known as a secret."""
+
+    answer: str

@@ -57,6 +57,10 @@ _STATUS: Mapping[str, int] = {  # by slug; what is not here: by class
     "folder-refused": 400,
     "agent-state-invalid": 409,
     "agent-failed": 503,
+    "token-invalid": 401,
+    "token-revoked": 401,
+    "link-missing": 403,
+    "note-not-found": 404,
 }
 _SENTENCES: Mapping[str, str] = {  # for words of Starlette's
     "Not Found": "there is nothing at this address",

@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute, Route
 
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web.base.templates import KINDS, static_file
-from oulipoly_engine.web.pages import branches, changes, dashboard, devices, requests, session, sessions
+from oulipoly_engine.web.pages import agents, branches, changes, dashboard, devices, requests, session, sessions
 
 
 def page_routes(engine: Engine) -> list[BaseRoute]:
@@ -20,6 +20,7 @@ def page_routes(engine: Engine) -> list[BaseRoute]:
         Route("/push-worker.js", _worker, methods=["GET"]),
         *dashboard.routes(),
         *sessions.routes(),
+        *agents.routes(),
         *session.routes(),
         *branches.routes(),
         *changes.routes(),

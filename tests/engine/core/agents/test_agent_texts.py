@@ -1,11 +1,15 @@
 """What an agent is told of where it is."""
 
+from datetime import UTC, datetime
+
 import pytest
 
+from oulipoly_engine.core.agents.agents import Agent, AgentPlan
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.agents.texts import AgentView, ToolText, agent_text, mounts_text, workspace_text
 from oulipoly_engine.records import replace
 
+NOW = datetime(2026, 11, 30, tzinfo=UTC)
 VIEW = AgentView(
     name="meteo",
     root="/r",
@@ -52,3 +56,17 @@ def test_network_behind_a_proxy_is_told_with_what_it_lets_through():
     assert "no network but your model" in alone
     assert "lets through besides: nothing." in alone
     assert "lets through besides: example.org." in listed
+
+
+def test_capabilities_whose_tools_are_not_reached_are_not_promised():
+    plan = AgentPlan(capabilities=("note-save",))
+    calm = Agent("a", "calm", "x", "container", "ready", NOW, NOW, plan=plan)
+    own = replace(calm, isolation="guarded", plan=replace(plan, runtime="/x"))
+    text = agent_text(replace(VIEW, capabilities=("note-save",), why_without_tools=calm.why_without_tools))
+
+    assert "note-save" not in text
+    assert "You have the tools of none: their socket is not in containers." in text
+    assert "not to a runtime of its own" in own.why_without_tools
+    assert (
+        "" == replace(calm, isolation="guarded").why_without_tools == replace(calm, plan=AgentPlan()).why_without_tools
+    )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.facade.snapshot import CANNOT_SERVE, USE_UNKNOWN
 from oulipoly_tui.view import words
 from oulipoly_tui.view.transcript.spans import Row, Tone, cells, fit_text
 
@@ -33,10 +34,7 @@ def describe_room(name: str, snapshot: Snapshot | None) -> tuple[str, Tone]:
 
 def _rank_and_describe(view: AccountView | None, now: datetime) -> tuple[float, str, Tone]:
     """Return the place in the order, 0 for an unused account, then what is said of it."""
-    if view is not None and (view.is_exhausted or view.wishes.disabled or view.wishes.drained):
-        return 3.0, "exhausted" if view.is_exhausted else view.wishes.words, "bad"
-    live = [window for window in view.quota.windows if window.resets_at > now] if view is not None else []
-    if not live:
-        return 2.0, "unknown", "dim"
-    fullest = max(live, key=lambda window: window.used)
-    return fullest.used, f"{fullest.name} {words.percent(fullest.used)} used", words.use_tone(fullest.used)
+    rank, text = (USE_UNKNOWN, "unknown") if view is None else view.describe_use(now)
+    if rank >= USE_UNKNOWN:
+        return rank, text, "bad" if rank == CANNOT_SERVE else "dim"
+    return rank, text, words.use_tone(rank)
