@@ -107,3 +107,21 @@ def test_sealed_tool_reaches_what_is_listed_alone(world, api):
     assert "403" not in listed.stdout
     assert "403 Forbidden" in other.stdout
     assert "NETWORK" not in listed.stdout + other.stdout
+
+
+def test_sealed_agent_uses_the_account_of_its_pool_whose_login_is_kept(world, api, cli):
+    if obstacle := find_level(Level.SEALED).obstacle:
+        pytest.skip(obstacle)
+    (world.home / f".{cli}-one" / {"claude": ".credentials.json", "codex": "auth.json"}[cli]).unlink()
+    folder = world.project / "meteo"
+    folder.mkdir()
+    (folder / "Agentfile").write_text(f"FROM scratch\nNAME meteo\nMODEL {cli}\n")
+    assert world.run("agent", "run", folder, "--isolation", "sealed", "--name", "calm").exit_code == 0
+
+    asked = [world.run("agent", "prompt", "calm", text).exit_code for text in ("one", "two")]
+    log = world.run("agent", "logs", "calm").stdout
+    world.run("agent", "rm", "calm", "--yes")
+
+    assert [0, 0] == asked
+    assert {f"{cli}-two"} == set(api.asked())
+    assert f"left out was {cli}-one: its login cannot be kept out of a sealed box" in log

@@ -1,5 +1,6 @@
 """Whatever is wrong, a user gets one clear sentence and the documented exit code, and nothing is half-done."""
 
+import io
 import os
 import sqlite3
 import subprocess
@@ -8,6 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from oulipoly_engine.cli.base import stdio
 
 
 @pytest.fixture
@@ -95,6 +98,13 @@ def test_a_prompt_comes_from_a_stream_that_the_caller_opened_and_from_no_other_p
 
     refused(ready.run("-m", "m", "-f", "fifo"), 1, "it is a FIFO, not a regular file")
     assert 0 == ready.run("-m", "m", "-f", "/dev/stdin", stdin=b"hello").returncode
+
+
+def test_a_message_that_is_piped_in_is_text(monkeypatch):
+    monkeypatch.setattr(stdio, "is_piped", lambda: False)
+    monkeypatch.setattr(stdio, "choose_input", lambda: io.BytesIO(b"\xff, you said"))
+
+    assert "\ufffd, you said" == stdio.read_patiently(print)
 
 
 def test_an_agent_of_an_unknown_model_names_both(ready):

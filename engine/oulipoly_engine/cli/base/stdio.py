@@ -49,10 +49,13 @@ def read_piped_text() -> str:
 
 
 def read_patiently(tell: Callable[[str], None]) -> str:
-    """Return what was piped in as text; where nothing comes for some seconds, that is told. Raises as `read_text`."""
+    """Return the message that was piped in; where nothing comes for some seconds, that is told. Raises as `read_text`.
+
+    A message is text: bytes that are not UTF-8 are replaced.
+    """
     if is_piped() and not select.select([sys.stdin], [], [], _PATIENCE_S)[0]:
         tell("waiting for the end of what is piped in; `< /dev/null` gives nothing")
-    return read_piped_text()
+    return read_piped_text().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def open_file(path: Path) -> BinaryIO:

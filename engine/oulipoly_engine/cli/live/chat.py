@@ -148,8 +148,7 @@ def _may_loop(options: Namespace) -> bool:
 def _read_prompt(options: Namespace) -> str | None:
     """Return the words and behind them what is piped in; None: there is neither."""
     piped = "" if options.interactive else stdio.read_patiently(diagnostics.note)
-    readable = piped.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a message is text
-    return "\n\n".join(part for part in (" ".join(options.prompt), readable) if part.strip()) or None
+    return "\n\n".join(part for part in (" ".join(options.prompt), piped) if part.strip()) or None
 
 
 def _ask_cli(options: Namespace) -> CliOptions:

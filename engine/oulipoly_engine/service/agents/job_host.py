@@ -14,19 +14,17 @@ import msgspec
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Job
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.host import launcher
 from oulipoly_engine.process.liveness import own_mark
 from oulipoly_engine.records import Record, prepare
-from oulipoly_engine.service.agents.tools import Tools
+from oulipoly_engine.service.agents.tools import Tail, Tools
 from oulipoly_engine.store.agents import agents, jobs
 from oulipoly_engine.store.base.db import Store, open_store
 
 MOST_JOBS = 10  # that run at once
 _MODULE = "oulipoly_engine.service.agents.job_host"
 _FLUSH_S = 0.2
-_TAIL = 64 << 10
 
 
 class WorkerOrder(Record):
@@ -73,19 +71,16 @@ class _Flusher:
         self._store = store
         self._job_id = job.job_id
         self._column = column
-        self._tail = bytearray()
-        self._bytes = 0
+        self._tail = Tail()
         self._flushed_at = 0.0
 
     def write(self, data: bytes) -> None:
-        self._tail += data
-        self._bytes += len(data)
-        del self._tail[:-_TAIL]
+        self._tail.add(data)
         if time.monotonic() - self._flushed_at < _FLUSH_S:
             return
         self._flushed_at = time.monotonic()
-        text = redact(self._tail.decode("utf-8", "replace"))
-        jobs.note(self._store, self._job_id, **{self._column: text, f"{self._column}_bytes": self._bytes})
+        changes = {self._column: self._tail.text(), f"{self._column}_bytes": self._tail.size}
+        jobs.note(self._store, self._job_id, **changes)
 
 
 if __name__ == "__main__":

@@ -51,26 +51,47 @@ class ToolResult(Record):
     limit: str = ""  # which limit of its agent has ended it, in words
 
 
+class Tail:
+    """The end of a stream, as it is kept: without secrets that are known as such."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self.size = 0  # bytes of the whole stream
+
+    def add(self, data: bytes | memoryview) -> None:
+        """Take what came."""
+        self._data += data
+        self.size += len(data)
+        del self._data[:-_TAIL]
+
+    def text(self) -> str:
+        """Return it as text. The word at which it was cut off is left out: the rest of a secret is not known as one."""
+        data = bytes(self._data)
+        if self.size > len(data):
+            data = data.split(None, 1)[-1]
+        return redact(data.decode("utf-8", "replace"))
+
+
 class _Sink:
     """Passes bytes on as they come; a receiver that fails is given no more, and hinders nothing."""
 
     def __init__(self, stdout: Stream | None, stderr: Stream | None) -> None:
         self._stdout = stdout
         self._stderr = stderr
-        self.stdout_bytes = 0
-        self.stderr_bytes = 0
+        self.stdout_tail = Tail()
+        self.stderr_tail = Tail()
 
     def read(self, data: memoryview) -> None:
         """Look for nothing in it."""
 
     def stdout(self, data: memoryview) -> None:
         """Pass bytes of its stdout on."""
-        self.stdout_bytes += len(data)
+        self.stdout_tail.add(data)
         self._stdout = _write(self._stdout, data)
 
     def stderr(self, data: memoryview) -> None:
         """Pass bytes of its stderr on."""
-        self.stderr_bytes += len(data)
+        self.stderr_tail.add(data)
         self._stderr = _write(self._stderr, data)
 
     def tick(self, idle_s: float) -> None:
@@ -153,10 +174,9 @@ class Tools:
 
     def _end(self, job: Job, sink: _Sink, result: ProcessResult | None, event: str, problem: str) -> None:
         """Write down how a tool ended; without secrets that are known as such."""
-        changes: dict[str, object] = {"input": "", "stdout_bytes": sink.stdout_bytes, "stderr_bytes": sink.stderr_bytes}
-        if result is not None:
-            changes |= {"exit_code": result.exit_code}
-            changes |= {"stdout": _to_text(result.stdout_tail), "stderr": _to_text(result.stderr_tail)}
+        changes: dict[str, object] = {"input": "", "exit_code": None if result is None else result.exit_code}
+        changes |= {"stdout": sink.stdout_tail.text(), "stdout_bytes": sink.stdout_tail.size}
+        changes |= {"stderr": sink.stderr_tail.text(), "stderr_bytes": sink.stderr_tail.size}
         jobs.move(self._store, job.job_id, event, self._now(), problem=redact(problem), **changes)
 
 
@@ -235,10 +255,6 @@ def _write(stream: Stream | None, data: memoryview) -> Stream | None:
     except (OSError, ValueError, RuntimeError):
         return None
     return stream
-
-
-def _to_text(data: bytes) -> str:
-    return redact(data[-_TAIL:].decode("utf-8", "replace"))
 
 
 def redact_words(job: Job) -> Job:

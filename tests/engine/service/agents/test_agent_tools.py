@@ -12,12 +12,12 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent, AgentPlan, Job, Overrides, PlannedTool
 from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.boxes.box import Level
-from oulipoly_engine.errors import AgentStateInvalid, SpawnFailed, ToolMissing, ToolUnknown
+from oulipoly_engine.errors import AgentStateInvalid, Interrupted, SpawnFailed, ToolMissing, ToolUnknown
 from oulipoly_engine.process.boxes.groups import choose_group, end_group
 from oulipoly_engine.process.boxes.machine import find_level
 from oulipoly_engine.process.liveness import here, is_alive, own_mark, start_ticks
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.agents.tools import Tools, end_process
+from oulipoly_engine.service.agents.tools import Tail, Tools, end_process
 from oulipoly_engine.service.agents.tree import write_tree
 from oulipoly_engine.store.agents import agents, jobs
 from oulipoly_engine.store.base.db import open_store
@@ -148,6 +148,18 @@ def test_tool_that_is_stopped_leaves_its_output_and_no_process(ran):
     assert not is_alive(int(b"".join(pids)))
 
 
+def test_tool_that_is_interrupted_leaves_what_it_wrote(ran):
+    class Interrupting:
+        def write(self, data):
+            raise Interrupted(2)
+
+    ran.declare("#!/bin/sh\necho begun\nexec /bin/sleep 600\n")
+    with pytest.raises(Interrupted):
+        ran.run(stdout=Interrupting())
+
+    assert (ran.record.status, ran.record.stdout, ran.record.stdout_bytes) == ("cancelled", "begun\n", 6)
+
+
 def test_tool_that_was_cancelled_before_it_had_a_number_ends_at_once(ran):
     ran.declare("#!/bin/sh\nexec /bin/sleep 600\n")
     insert = jobs.insert
@@ -245,6 +257,15 @@ def test_secret_in_its_output_is_not_kept(ran):
 
     assert b"aaaa" in result.stdout
     assert "aaaa" not in ran.record.stdout
+
+
+def test_secret_that_is_cut_off_is_not_kept():
+    tail = Tail()
+    for data in (b"sk-ant-api03-" + b"a" * 80, b" end", b"x" * 1000, b"\n", b"y" * ((64 << 10) - 1050)):
+        tail.add(data)
+
+    assert tail.size > 64 << 10
+    assert tail.text().startswith("endx")
 
 
 @pytest.mark.parametrize("level", ["guarded", "sealed"])
