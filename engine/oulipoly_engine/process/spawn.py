@@ -20,6 +20,7 @@ Child = subprocess.Popen[bytes]
 _Process = TypeVar("_Process", bound="Started")
 PIPE = subprocess.PIPE
 DEVNULL = subprocess.DEVNULL
+_WITH_FILTER = ("/bin/sh", "-c", 'exec "$@" 9<"$0"')  # bubblewrap reads it at a descriptor
 
 
 def spawn(
@@ -78,6 +79,7 @@ def boxed_words(command: Command, *, has_terminal: bool = False) -> tuple[str, .
 
     from oulipoly_engine.core.boxes.box import Level, limit_words  # noqa: PLC0415 - the same
     from oulipoly_engine.core.boxes.bubblewrap import bubblewrap_words  # noqa: PLC0415 - the same
+    from oulipoly_engine.process.boxes.guard import find_sealed_filter  # noqa: PLC0415 - the same
     from oulipoly_engine.process.boxes.machine import find_level  # noqa: PLC0415 - the same
 
     obstacle = find_level(box.level).obstacle or _find_missing(box)
@@ -86,7 +88,9 @@ def boxed_words(command: Command, *, has_terminal: bool = False) -> tuple[str, .
     if box.level is Level.SEALED:
         box, argv = _stand_behind_proxy(box, command.argv)
         _, *options = bubblewrap_words(box, argv, str(command.cwd or Path.cwd()), has_terminal=has_terminal)
-        return (shutil.which("bwrap") or "bwrap", *options)  # not by the PATH of the command
+        program = shutil.which("bwrap") or "bwrap"  # not by the PATH of the command
+        file = "" if box.network == "shared" else find_sealed_filter()
+        return (*_WITH_FILTER, file, program, "--seccomp", "9", *options) if file else (program, *options)
     running = 0 if box.own_limits.processes is None else _count_running()
     return limit_words(box.own_limits, command.argv, running=running)
 

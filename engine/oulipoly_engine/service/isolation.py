@@ -59,11 +59,15 @@ def measure_probe(
     may be written inside, if the box does not say. address: of this machine, as it is reached from inside. Raises
     SpawnFailed where the probe could not tell.
     """
-    with TemporaryDirectory(prefix="probe-", dir=folder) as outside, _serve_sockets(Path(outside), address) as sockets:
+    with (
+        TemporaryDirectory(prefix="probe-", dir=folder) as outside,
+        _serve_sockets(Path(outside), address) as sockets,
+        _open_terminal() as terminal,
+    ):
         secret = Path(outside, "secret")
         write_private(secret, b"secret")
         order = _describe(box) | sockets | {"outside": str(secret), "home": str(home), "pid": os.getpid()}
-        order |= {"address": address, **({"folder": scratch} if scratch else {})}
+        order |= {"address": address, "terminal": terminal, **({"folder": scratch} if scratch else {})}
         program = str(Path(inside.__file__))
         ended = run_probe((str(Path(sys.executable).resolve()), "-I", "-S", program, json.dumps(order)))
     if not ended.succeeded:
@@ -93,6 +97,17 @@ def _describe(box: Box) -> dict[str, Any]:
         "memory_bytes": box.limits.memory_bytes or box.limits.data_bytes or 0,
         "file_bytes": box.limits.file_bytes or 0,
     }
+
+
+@contextlib.contextmanager
+def _open_terminal() -> Iterator[str]:
+    """Yield the path of a terminal beside the box."""
+    ends = os.openpty()
+    try:
+        yield os.ttyname(ends[1])
+    finally:
+        for end in ends:
+            os.close(end)
 
 
 @contextlib.contextmanager

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_engine.core.boxes.allow_list import parse_allowed
 from oulipoly_engine.core.boxes.box import Access, Box, Level, Limits, Mount, Network, protect_worktree
+from oulipoly_engine.core.boxes.bubblewrap import PROXY_VARIABLES
 from oulipoly_engine.core.boxes.report import ATTEMPTS, judge_report, should_hold
 from oulipoly_engine.process.boxes.groups import choose_group
 from oulipoly_engine.process.boxes.machine import find_level
+from oulipoly_engine.process.boxes.proxy import AllowListProxy
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.isolation import measure_box
-
-NOWHERE = {"type_into_terminal"}  # a child of ours has no terminal
 
 
 @pytest.fixture
@@ -38,9 +40,9 @@ def test_what_is_reached_is_what_the_level_does_not_hold(box, level, network, tm
 
     report = measure_box(made, {"ONLY": "this"}, home, tmp_path)
 
-    promised = {name for name in ATTEMPTS if should_hold(made, name, is_root=os.getuid() == 0)} | NOWHERE
+    promised = {name for name in ATTEMPTS if should_hold(made, name, is_root=os.getuid() == 0)}
     assert set() == set(report.unexpected)
-    assert promised == set(report.held) | NOWHERE
+    assert promised == set(report.held)
     assert str(tmp_path / "read") in report.readable
     assert str(tmp_path / "tree") in report.writable
     assert (str(tmp_path / "read") in report.writable) == (level is Level.NONE)
@@ -58,6 +60,16 @@ def test_control_group_holds_what_no_limit_of_a_process_does(box, level, tmp_pat
     assert report.unexpected == ()
     assert "processes" in report.held  # root's too
     assert [path.name for path in Path(group[0]).parent.glob("agents-measured*")] == []
+
+
+def test_proxy_of_a_sealed_box_leads_to_no_metadata_and_nothing_else_out_of_it(box, tmp_path, home):
+    made = replace(box(Level.SEALED, Network.PROXY), proxy=str(tmp_path / "proxy"))
+    asked = []
+    with AllowListProxy(tmp_path / "proxy", (parse_allowed("*.example"),), lambda *call: asked.append(call)):
+        report = measure_box(made, PROXY_VARIABLES, home, tmp_path)
+
+    assert [("169.254.169.254", False)] == [(target.host, is_open) for target, is_open in asked]
+    assert {name for name in ATTEMPTS if should_hold(made, name, is_root=os.getuid() == 0)} == set(report.held)
 
 
 def test_box_is_measured_where_a_path_is_too_long_for_a_socket(box, tmp_path, home):

@@ -173,7 +173,7 @@ def _list_unguarded(box: Box) -> Iterator[str]:
             yield f"{mount.path} can be read as a whole, with what is to be hidden in it"
     if box.network is not Network.NONE:
         yield "Unix sockets are reached by their paths"
-    yield "names and arguments of other processes are seen"
+    yield "names and arguments of other processes are seen, and terminals of the user are read and written"
 
 
 def limit_words(limits: Limits, argv: Sequence[str], *, running: int = 0) -> tuple[str, ...]:

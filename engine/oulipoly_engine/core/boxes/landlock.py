@@ -86,31 +86,34 @@ _RETURN = 0x06
 _ALLOW = 0x7FFF0000
 _REFUSE = 0x0005000D  # EACCES
 _UNIX = 1
+# The families of sockets that a namespace of the network holds, and Unix ones; not those to a machine around this one.
+OF_NAMESPACE = (_UNIX, 2, 10, 16)  # IPv4, IPv6, netlink
 _X32 = 0x40000000  # the other numbers of the same calls
 
 
-def socket_filter(machine: str, network: Network) -> bytes | None:
+def socket_filter(machine: str, network: Network, families: tuple[int, ...] = (_UNIX,)) -> bytes | None:
     """Return a filter as instructions of BPF that refuses what a network does not give; None: for no such machine.
 
     Without the network a program has Unix sockets alone, and without a proxy it connects to none of them.
-    machine: as `uname -m` says it. Fields of `struct seccomp_data`: the call at 0, the architecture at 4, its first
-    argument at 16.
+    families: of sockets that it may make. machine: as `uname -m` says it. Fields of `struct seccomp_data`: the call at
+    0, the architecture at 4, its first argument at 16.
     """
     if machine not in _CALLS:
         return None
     architecture, socket, connect, io_uring = _CALLS[machine]
     unused = connect if network is Network.NONE else io_uring
+    count = len(families)
     steps = (
         (_LOAD, 0, 0, 4),
-        (_EQUAL, 0, 8, architecture),
+        (_EQUAL, 0, 6 + count, architecture),
         (_LOAD, 0, 0, 0),
-        (_AT_LEAST, 6, 0, _X32),
-        (_EQUAL, 5, 0, io_uring),
-        (_EQUAL, 4, 0, unused),
-        (_EQUAL, 0, 2, socket),
+        (_AT_LEAST, 4 + count, 0, _X32),
+        (_EQUAL, 3 + count, 0, io_uring),
+        (_EQUAL, 2 + count, 0, unused),
+        (_EQUAL, 0, 2 + count, socket),
         (_LOAD, 0, 0, 16),
-        (_EQUAL, 0, 1, _UNIX),
-        (_RETURN, 0, 0, _ALLOW),
+        *((_EQUAL, count - number, 0, family) for number, family in enumerate(families)),
         (_RETURN, 0, 0, _REFUSE),
+        (_RETURN, 0, 0, _ALLOW),
     )
     return b"".join(struct.pack("=HBBI", *step) for step in steps)

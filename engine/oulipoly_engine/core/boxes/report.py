@@ -24,14 +24,16 @@ ATTEMPTS = {
     "metadata": ("reach the metadata address of a cloud", Level.GUARDED),
     "unix_socket": ("connect to Unix sockets by path", Level.SEALED),
     "abstract_socket": ("connect to abstract Unix sockets", Level.GUARDED),
-    "type_into_terminal": ("type into the terminal around it", Level.NONE),
+    "machine_socket": ("make sockets to a machine around this one (vsock)", Level.GUARDED),
+    "use_terminal": ("read and write terminals of yours", Level.SEALED),
+    "type_into_terminal": ("type into a terminal of yours", Level.NONE),
     "make_namespaces": ("make namespaces of its own", Level.SEALED),
     "become_another": ("become another user", Level.GUARDED),
     "processes": ("start more processes than its limit", Level.NONE),
     "memory_bytes": ("take more memory than its limit", Level.NONE),
     "file_bytes": ("write a longer file than its limit", Level.NONE),
 }
-_OF_NETWORK = frozenset({"tcp", "udp", "metadata", "abstract_socket"})
+_OF_NETWORK = frozenset({"tcp", "udp", "metadata", "abstract_socket", "machine_socket"})
 _ORDER = tuple(Level)
 
 
@@ -52,7 +54,7 @@ class IsolationReport(Record):
 def should_hold(box: Box, attempt: str, *, is_root: bool) -> bool:
     """Return whether a box should keep a program from what it tries. is_root: whether root runs it."""
     if box.network is Network.BRIDGE:
-        if attempt in ("tcp", "udp", "metadata"):
+        if attempt in ("tcp", "udp", "metadata", "machine_socket"):
             return False
         if attempt == "processes":  # the container's limit counts for root as well
             return True
@@ -63,6 +65,8 @@ def should_hold(box: Box, attempt: str, *, is_root: bool) -> bool:
         return True  # guarded, nothing is connected to
     if attempt == "processes" and (box.group or is_root):
         return bool(box.group)  # Linux limits root's processes nowhere else
+    if is_root and attempt == "type_into_terminal":
+        return box.level is not Level.NONE  # root types into any
     if not is_root and attempt == "become_another":
         return True
     return _ORDER.index(box.level) >= _ORDER.index(ATTEMPTS[attempt][1])

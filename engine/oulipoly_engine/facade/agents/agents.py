@@ -35,6 +35,7 @@ from oulipoly_engine.errors import (
     IsolationUnavailable,
     RequestRefused,
     RunnerError,
+    StoreNotWritable,
     SystemRefused,
     UsageInvalid,
 )
@@ -175,10 +176,23 @@ class Agents(AgentInspection):
             return self._bring_up(store, agent)
 
     def stop(self, identity: str) -> Agent:
-        """Stop an agent: its sessions' processes and its tools end. One that does not run stays as it is."""
+        """Stop an agent: its sessions' processes and its tools end. One that does not run stays as it is.
+
+        Raises StoreNotWritable where that cannot be written down, behind their end: it may be who fills the disk.
+        """
         self._home.refuse_if_read_only("stop an agent")
         agent = self.find(identity)
         require_right(self._home, "agent stop", agent)
+        try:
+            return self._stop(agent)
+        except StoreNotWritable as error:
+            with self._home.lend_store_to_read() as store:
+                self._end_work(store, agent)
+                self._end_supervisor(agent)
+                self._end_group(agent)
+            raise StoreNotWritable(f"{agent.name} runs nothing any more, but {error.message}; stop it again") from error
+
+    def _stop(self, agent: Agent) -> Agent:
         with self._home.lend_store() as store:
             self._settle(store)
             self._end_work(store, agent)  # first: one that says that it is stopped has nothing that runs

@@ -27,6 +27,7 @@ from oulipoly_engine.errors import (
     RequestRefused,
     RunnerError,
     SpawnFailed,
+    StoreNotWritable,
 )
 from oulipoly_engine.facade.base.home import Part, find_only
 from oulipoly_engine.process.liveness import has_ended_mark, own_mark
@@ -152,7 +153,8 @@ class AgentList(Part):
         from oulipoly_engine.service.live import hosts
 
         for job in jobs.list_open(store, (agent.agent_id,)):
-            jobs.move(store, job.job_id, "cancel", self._home.now(), problem="the agent was stopped")
+            with suppress(StoreNotWritable):  # who lists it next writes that down
+                jobs.move(store, job.job_id, "cancel", self._home.now(), problem="the agent was stopped")
             tools.end_process(job)
         self._clear_containers(agent)
         living = {host.session_id for host in hosts.survey(self._home.paths)}

@@ -8,6 +8,7 @@ waits at a pipe until we have put it there, and ends if we are killed before.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -112,14 +113,22 @@ def _refused(box: Box) -> Iterator[None]:
 
 
 def _limit(folders: tuple[str, ...], limits: Limits) -> None:
-    """Write the limits of a group: the files that it has, of either version. No swap comes on top."""
+    """Write the limits of a group, of either version. Raises OSError where it has none of the kind."""
     memory = limits.data_bytes or limits.memory_bytes
-    values = {"memory.max": memory, "memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory}
-    values |= {"memory.swap.max": memory and 0, "pids.max": limits.processes}
-    for name, value in values.items():
-        for file in (Path(folder, name) for folder in folders):
-            if value is not None and file.exists():
-                file.write_text(str(value))
+    _write(folders, ("memory.max", "memory.limit_in_bytes"), memory)
+    _write(folders, ("pids.max",), limits.processes)
+    with contextlib.suppress(FileNotFoundError):  # a kernel that does not count swap
+        _write(folders, ("memory.swap.max", "memory.memsw.limit_in_bytes"), memory)
+
+
+def _write(folders: tuple[str, ...], names: tuple[str, ...], value: int | None) -> None:
+    if value is None:
+        return
+    files = [file for folder in folders for name in names if (file := Path(folder, name)).exists()]
+    if not files:
+        raise FileNotFoundError(errno.ENOENT, f"it has no {names[0]}")
+    for file in files:
+        file.write_text("0" if file.name == "memory.swap.max" else str(value))
 
 
 def count_refusals(folders: tuple[str, ...]) -> Refusals:

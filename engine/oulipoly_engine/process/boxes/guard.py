@@ -20,7 +20,7 @@ from functools import cache
 from typing import Protocol, TypeVar
 
 from oulipoly_engine.core.boxes.box import Box, Network
-from oulipoly_engine.core.boxes.landlock import Rule, list_rules, pack_rule, pack_ruleset, socket_filter
+from oulipoly_engine.core.boxes.landlock import OF_NAMESPACE, Rule, list_rules, pack_rule, pack_ruleset, socket_filter
 
 # System calls, the same on all machines.
 _CREATE = 444
@@ -59,6 +59,22 @@ def find_abi() -> int:
 def has_filter() -> bool:
     """Return whether we have a filter of system calls for this machine."""
     return socket_filter(platform.machine(), Network.NONE) is not None
+
+
+def find_sealed_filter() -> str:
+    """Return a file with the filter of system calls of sealed boxes without the network; empty: there is none for it.
+
+    It lasts as long as this process.
+    """
+    steps = socket_filter(platform.machine(), Network.PROXY, OF_NAMESPACE)
+    return "" if steps is None else f"/proc/{os.getpid()}/fd/{_keep(os.getpid(), steps)}"
+
+
+@cache
+def _keep(_pid: int, data: bytes) -> int:
+    descriptor = os.memfd_create("filter")
+    os.write(descriptor, data)
+    return descriptor
 
 
 def start_guarded(box: Box, start: Callable[[], _Process]) -> _Process:

@@ -2,8 +2,8 @@
 
 Its one argument is a JSON object: `outside` a file beside the box, `folder` one that may be written, if any; `read`,
 `write` and `later` the declared paths; `home`; `pid` of who started it; `tcp` and `udp` ports at `address`; `unix` and
-`abstract` names of sockets; `processes`, `memory_bytes` and `file_bytes` limits, 0 for none. It writes a JSON object:
-of each attempt whether it succeeded; `readable`, `writable` and `variables` lists.
+`abstract` names of sockets; `terminal` one beside the box; `processes`, `memory_bytes` and `file_bytes` limits, 0 for
+none. It writes a JSON object: of each attempt whether it succeeded; `readable`, `writable` and `variables` lists.
 
 No packet leaves this machine, nothing that is declared is changed, and what it makes is removed.
 """
@@ -46,12 +46,18 @@ def _open_to_write(path: str) -> bool:
 
 
 def _read_by_link(order: Order) -> bool:
+    """Tell whether a file outside is read by a link to it, by a second name of it, or by the root of its process."""
     link = Path(order["folder"]) / f".probe-link-{os.getpid()}"
-    link.symlink_to(order["outside"])
-    try:
-        return _read(str(link))
-    finally:
-        link.unlink()
+
+    def read_by(make: Callable[[str], None]) -> bool:
+        make(order["outside"])
+        try:
+            return _read(str(link))
+        finally:
+            link.unlink()
+
+    is_read = any(_succeeds(read_by, make) for make in (link.symlink_to, link.hardlink_to))
+    return is_read or _read(f"/proc/{order['pid']}/root{order['outside']}")
 
 
 def _read_home(order: Order) -> bool:
@@ -75,9 +81,21 @@ def _reach(family: int, kind: int, address: object) -> bool:
     return True
 
 
-def _is_metadata_routed(_order: Order) -> bool:
+def _is_metadata_reached(_order: Order) -> bool:
+    """Tell whether there is a way to the metadata address, or the proxy of the box makes one."""
+    proxy = os.environ.get("http_proxy", "").rpartition("/")[2].partition(":")
+    if proxy[2]:
+        with socket.create_connection((proxy[0], int(proxy[2])), _PATIENCE_S) as client:
+            client.sendall(b"CONNECT %s:%d HTTP/1.1\r\n\r\n" % (_METADATA[0].encode(), _METADATA[1]))
+            if not client.recv(64).startswith(b"HTTP/1.1 403 "):
+                return True
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.connect(_METADATA)  # of a datagram socket: asks for a way there, and sends nothing
+    return True
+
+
+def _make_machine_socket(_order: Order) -> bool:
+    socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).close()
     return True
 
 
@@ -85,9 +103,21 @@ def _see_process(order: Order) -> bool:
     return _read(f"/proc/{order['pid']}/cmdline")
 
 
-def _type_into_terminal(_order: Order) -> bool:
-    terminal = os.open("/dev/tty", os.O_RDWR)
-    fcntl.ioctl(terminal, _TIOCSTI, b"\n")
+def _open_terminal(order: Order) -> int:
+    return os.open(order["terminal"], os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+
+
+def _type_into_terminal(order: Order) -> bool:
+    terminal = _open_terminal(order)
+    try:
+        fcntl.ioctl(terminal, _TIOCSTI, b"\n")
+    finally:
+        os.close(terminal)
+    return True
+
+
+def _use_terminal(order: Order) -> bool:
+    os.close(_open_terminal(order))
     return True
 
 
@@ -154,9 +184,11 @@ _ATTEMPTS: dict[str, Callable[[Order], object]] = {
     "signal_process": lambda order: os.kill(order["pid"], 0),
     "tcp": lambda order: _reach(socket.AF_INET, socket.SOCK_STREAM, (order["address"], order["tcp"])),
     "udp": lambda order: _reach(socket.AF_INET, socket.SOCK_DGRAM, (order["address"], order["udp"])),
-    "metadata": _is_metadata_routed,
+    "metadata": _is_metadata_reached,
+    "machine_socket": _make_machine_socket,
     "unix_socket": lambda order: _reach(socket.AF_UNIX, socket.SOCK_STREAM, order["unix"]),
     "abstract_socket": lambda order: _reach(socket.AF_UNIX, socket.SOCK_STREAM, f"\0{order['abstract']}"),
+    "use_terminal": _use_terminal,
     "type_into_terminal": _type_into_terminal,
     "make_namespaces": _make_namespaces,
     "become_another": _become_another,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +31,7 @@ from oulipoly_engine.regular_files import open_regular, read_regular
 from oulipoly_engine.service.images.images import Images
 
 _FILE = "Agentfile"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SMALL = 1 << 20  # bytes; larger files go to the disk block by block
 
 
@@ -118,6 +120,8 @@ def _read_file(layout: Layout, folder: Path, name: str, line: str, media_type: s
             blobs = layout.blobs()
             staged = blobs.stage(_go_on(data, file))
     except OSError as error:
+        if error.errno in _FULL:  # our disk, not the file
+            raise
         raise AgentfileInvalid(f"{line}: {name} cannot be taken: {error.strerror or error}") from error
     layout.place(staged)
     if media_type == CONTEXT_LAYER and staged.size > LONGEST_LAYER:

@@ -148,6 +148,17 @@ def test_filter_leaves_unix_sockets_alone(network, call, first, is_allowed):
 
 
 @pytest.mark.parametrize(
+    ("family", "is_allowed"), [(1, True), (2, True), (10, True), (16, True), (40, False), (0, False)]
+)
+def test_filter_of_a_namespace_lets_no_socket_out_of_the_machine(family, is_allowed):
+    program = landlock.socket_filter("x86_64", Network.PROXY, landlock.OF_NAMESPACE)
+
+    assert is_allowed == (run_filter(program, 41, family) == 0x7FFF0000)
+    assert run_filter(program, 42, 0) == run_filter(program, 59, family) == 0x7FFF0000
+    assert run_filter(program, 425, 0) == run_filter(program, 41, family, architecture=0x40000003) == 0x0005000D
+
+
+@pytest.mark.parametrize(
     ("program", "failure", "settings", "expected"),
     [
         (None, "", {}, "not installed: install bubblewrap"),

@@ -242,10 +242,11 @@ def test_control_group_of_an_agent_limits_all_its_processes_and_ends_what_has_le
     assert [folder for folder in group if Path(folder).exists()] == []
 
 
-def test_tool_does_not_begin_outside_of_its_control_group(ran):
+@pytest.mark.parametrize(("folder", "words"), [("absent/agents-1", "No such file"), ("agents-1", "it has no pids.max")])
+def test_tool_does_not_begin_outside_of_its_control_group(ran, folder, words):
     ran.declare("#!/bin/sh\necho begun > ../tmp/begun\n", limits=AgentLimits(processes=30))
-    ran.agent = replace(ran.agent, plan=replace(ran.agent.plan, group=(str(ran.folder / "absent/agents-1"),)))
-    with pytest.raises(SpawnFailed, match="cannot be had from here"):
+    ran.agent = replace(ran.agent, plan=replace(ran.agent.plan, group=(str(ran.folder / folder),)))
+    with pytest.raises(SpawnFailed, match=f"cannot be had from here .{words}"):
         ran.run()
 
     assert not (ran.folder / "trees/1/tmp/begun").exists()

@@ -1,6 +1,7 @@
 """Images in a layout on the disk: built, resolved, compared, tagged, removed, carried as one file."""
 
 import json
+import resource
 
 import msgspec
 import pytest
@@ -59,6 +60,20 @@ def test_a_built_agent_is_loaded_with_the_contents_of_its_layers(images, agent):
     assert (agent / "big.bin").read_bytes() == b"".join(images.fetch(image.layers["add big.bin"]))
     assert AGENTFILE.encode() == images.read_layer(image.layers["source"])
     assert (parts.AGENT_KIND, "Weather") == (images.kind("meteo"), images.inspect("meteo").description)
+
+
+def test_full_disk_is_not_blamed_on_a_file_and_leaves_nothing(images, agent):
+    (agent / "big.bin").write_bytes(bytes(2 << 20))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limits[1]))  # what a full disk is for it
+    try:
+        with pytest.raises(OSError, match="unfinished"):
+            build(images, agent, ())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert list(images.layout.tags()) == list(images.layout.folder.rglob("unfinished*")) == []
+    assert build(images, agent, ())
 
 
 @pytest.mark.parametrize(
