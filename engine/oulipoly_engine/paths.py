@@ -157,6 +157,11 @@ class Paths(Record):
         return self.data / "agents"
 
     @property
+    def worktree_files(self) -> Path:
+        """Return the folder of what belongs to worktrees and lies outside: logs of set-ups, homes of their boxes."""
+        return self.data / "worktrees"
+
+    @property
     def agent_logs(self) -> Path:
         """Return the folder of the logs of agents, `ID.log` each."""
         return self.data / "logs" / "agents"
