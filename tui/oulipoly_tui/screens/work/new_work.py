@@ -53,9 +53,12 @@ class NewWorkScreen(ListScreen["BegunWork | None"]):
     DEFAULT_CSS = f"""
     NewWorkScreen VirtualList {{ height: 7; }}
     NewWorkScreen TextArea {{ height: 5; border: tall $panel; border-title-color: $foreground-muted; }}
+    NewWorkScreen.-short TextArea {{ height: 4; }}
     NewWorkScreen TextArea:focus {{ border: tall $accent; }}
     NewWorkScreen #new-plan {{ height: auto; max-height: {_PLAN}; }}
     """
+
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (21, "-tall")]  # noqa: RUF012 - rows; Textual declares it so
 
     def __init__(self, folders: Sequence[Path], start: Start | None = None) -> None:
         """folders: those that are offered, the one to begin with first. start: the model that is offered."""
