@@ -13,7 +13,13 @@ from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import AccountUnusable, ProgramMissing, RunnerError
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.live.catalogue import catalogue_of
-from oulipoly_engine.service.agents.logins import CliAccount, describe_login, explain_refusals, refuse_login
+from oulipoly_engine.service.agents.logins import (
+    CliAccount,
+    describe_login,
+    describe_served,
+    explain_refusals,
+    refuse_login,
+)
 from oulipoly_engine.service.agents.start import find_cli
 
 
@@ -55,7 +61,7 @@ class Serving:
         reasons = {**self._unable[agent.plan.model]}
         reasons |= {runtime.account or runtime.id: self._refuse(agent, runtime) for runtime in able}
         if all(reasons.values()):
-            raise AccountUnusable(explain_refusals(agent.plan.model, reasons, agent.isolation))
+            raise AccountUnusable(explain_refusals(describe_served(agent), reasons, agent.isolation))
         return {account: reason for account, reason in reasons.items() if reason}
 
     def _refuse(self, agent: Agent, runtime: Runtime) -> str:

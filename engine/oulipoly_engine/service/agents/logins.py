@@ -1,10 +1,10 @@
-"""Whether the login of an account stays on the host, away from an agent's box, and what its CLI starts with then."""
+"""Whether the login of an account stays on the host, away from a box, and what its CLI starts with then."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,8 +75,34 @@ class CliAccount(Record):
     account: Account | None
 
 
+class CliBox(Record):
+    """Where a CLI stands that is started on an account."""
+
+    served: str  # what it is started for, as people read it
+    level: str
+    homes: Path  # in which the homes are made that it has where its login is kept
+    workspace: str  # the folder that it works in
+    network: Network  # where its login is kept
+    addresses: tuple[str, ...]  # that a sealed one reaches besides
+    make_start: Callable[[str, tuple[str, ...], Network], AgentStart]  # of its program and its homes, empty ones none
+    log: str = ""  # the file in which its proxy writes what it does not let through; empty: none
+
+
 def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach: Reach = ALL_NETWORK) -> CliStart:
-    """Return how the CLI of an agent is started on an account, with its login kept on the host where that is possible.
+    """Return how the CLI of an agent is started on an account. Raises as `start_cli_in_box`."""
+
+    def make_start(program: str, homes: tuple[str, ...], network: Network) -> AgentStart:
+        return cli_start(root, agent, program, homes, replace(reach, network=network))
+
+    network = agent_network(agent.isolation, agent.plan.runtime)
+    addresses = agent.plan.overrides.addresses
+    homes, workspace, log = root / CLI_HOMES, str(root / "workspace"), str(find_log(root))
+    place = CliBox(describe_served(agent), agent.isolation, homes, workspace, network, addresses, make_start, log)
+    return start_cli_in_box(place, chosen, clock)
+
+
+def start_cli_in_box(place: CliBox, chosen: CliAccount, clock: Clock) -> CliStart:
+    """Return how a CLI is started on an account, with its login kept on the host where that is possible.
 
     Raises ProgramMissing, AccountUnusable, IsolationUnavailable where a sealed box cannot be had without the login.
     """
@@ -85,27 +111,26 @@ def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach:
     speaker = chosen.cli or CLIS.get(runtime.kind)  # a script that starts it may have any name
     names = () if speaker is None else speaker.place.own_variables
     homes = (runtime.home, runtime.shadow_home, *list_homes_of_wrapper(program, names))
-    start = cli_start(root, agent, program, homes, reach)
+    start = place.make_start(program, homes, Network.SHARED)
     environment = _environment(chosen, start.environment)
     if start.box is None or start.box.level is Level.NONE:
-        return CliStart(start, environment, reason=_unkept(agent.isolation))
+        return CliStart(start, environment, reason=_unkept(place.level))
     login = _find_login(chosen, environment, clock)
     if isinstance(login, str) or chosen.cli is None or chosen.cli.host_login is None:
         reason = login if isinstance(login, str) else "its CLI is not known"
         if start.box.level is Level.SEALED:
             refusals = {runtime.account or runtime.id: refuse_login(reason)}
-            raise IsolationUnavailable(explain_refusals(agent.plan.model, refusals, agent.isolation))
+            raise IsolationUnavailable(explain_refusals(place.served, refusals, place.level))
         return CliStart(start, environment, reason=reason)
     name = chosen.cli.name
-    home = root / CLI_HOMES / (runtime.account or runtime.id).replace("/", "_")
-    links = _link_kept(home, Path(runtime.home) if runtime.home else None, login, str(root / "workspace"))
-    network = agent_network(agent.isolation, agent.plan.runtime)
-    start = cli_start(root, agent, program, (str(home), *links), replace(reach, network=network))
+    home = place.homes / (runtime.account or runtime.id).replace("/", "_")
+    links = _link_kept(home, Path(runtime.home) if runtime.home else None, login, place.workspace)
+    start = place.make_start(program, (str(home), *links), place.network)
     environment_of_account = _environment(chosen, {})
     environment = hide_login(environment, login, chosen.cli.host_login.variables)
     environment |= {**login.environment, login.variable: str(home), **proxy_variables(start.box)}
     sources = LoginSources(environment_of_account, _home_of(runtime))
-    order = LoginOrder(name, sources, agent.plan.overrides.addresses, str(find_log(root)))
+    order = LoginOrder(name, sources, place.addresses, place.log)
     return CliStart(start, environment, login.words, order)
 
 
@@ -121,16 +146,21 @@ def describe_login(level: str, chosen: CliAccount, clock: Clock) -> str:
     return login if isinstance(login, str) else ""
 
 
+def describe_served(agent: Agent) -> str:
+    """Return what an account serves there, as people read it."""
+    return agent.plan.model or "an agent without MODEL"
+
+
 def refuse_login(reason: str) -> str:
     """Say why an account cannot serve a sealed agent. reason: why its login cannot be kept."""
     return f"its login cannot be kept out of a sealed box: {reason}"
 
 
-def explain_refusals(model: str, reasons: Mapping[str, str], level: str) -> str:
-    """Say that no account can serve an agent, why each cannot, and what to do."""
+def explain_refusals(served: str, reasons: Mapping[str, str], level: str) -> str:
+    """Say that no account can serve something, why each cannot, and what to do. served: what."""
     listed = "; ".join(f"{account}: {reason}" for account, reason in reasons.items())
     other = ", or --isolation guarded" if level == Level.SEALED else ""
-    return f"no account serves {model or 'an agent without MODEL'} ({listed}): choose others with --model{other}"
+    return f"no account serves {served} ({listed}): choose others with --model{other}"
 
 
 @contextlib.contextmanager
