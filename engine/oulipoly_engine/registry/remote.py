@@ -84,7 +84,7 @@ class Remote:
 
         def get() -> tuple[Descriptor, bytes]:
             with self._send("GET", f"manifests/{target}", {"Accept": _ACCEPT}) as answer:
-                data = answer.read(LONGEST_MANIFEST + 1)
+                data = _read_whole(answer, LONGEST_MANIFEST)
                 if len(data) > LONGEST_MANIFEST:
                     raise ImageRefused(f"{self._registry} gives a manifest of more than {LONGEST_MANIFEST >> 20} MB")
                 return Descriptor("", answer.headers.get("Docker-Content-Digest") or "", len(data)), data
@@ -153,8 +153,7 @@ class Remote:
         def get(path: str) -> bytes:
             try:
                 with self._send("GET", path, {"Accept": INDEX}) as answer:
-                    data: bytes = answer.read(LONGEST_MANIFEST + 1)
-                    return data
+                    return _read_whole(answer, LONGEST_MANIFEST)
             except ImageNotFound:
                 return b""
 
@@ -248,7 +247,7 @@ class Remote:
         refusal = RegistryFailed(f"{urlsplit(realm).netloc} gives no token for {self._registry}")
         try:
             with self._opener.open(request, timeout=_SOCKET_PATIENCE_S) as answer:
-                document = json.loads(answer.read(_LONGEST_TOKEN))
+                document = json.loads(_read_whole(answer, _LONGEST_TOKEN))
             token = str(document.get("token") or document["access_token"])
         except urllib.error.HTTPError as error:
             if error.code != 404:
@@ -361,6 +360,14 @@ def _split(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())[:200]
+
+
+def _read_whole(answer: Any, most: int) -> bytes:  # noqa: ANN401 - urllib's answer
+    """Return a body of so many bytes, or one more of a longer one. Raises _Passing for one that breaks off."""
+    data: bytes = answer.read(most + 1)
+    if len(data) <= most and answer.length:
+        raise _Passing(f"a body ended {answer.length} bytes early")
+    return data
 
 
 def _read_blocks(answer: Any, size: int) -> Iterator[bytes]:  # noqa: ANN401 - as above

@@ -199,6 +199,7 @@ def test_a_body_that_breaks_off_is_asked_for_again(images, remote, registry, tmp
     push(images, remote)
     layer = images.load("meteo").layers["context K"]
     registry[0].fail("GET", layer.digest, 200, body=b"kn", content_length="4")
+    registry[0].fail("GET", "/manifests/v1", 200, body=b"{", content_length="400")
 
     assert "meteo" == pull(remote, Images(tmp_path / "other")).agentfile.agent.name
 
