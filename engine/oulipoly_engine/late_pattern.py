@@ -42,6 +42,6 @@ class LatePattern:
         found: list[str] = self.compiled.findall(text)
         return found
 
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """Yield every match."""
-        return self.compiled.finditer(text)
+    def finditer(self, text: str, start: int = 0) -> Iterator[re.Match[str]]:
+        """Yield every match from a place on."""
+        return self.compiled.finditer(text, start)

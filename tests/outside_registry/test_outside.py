@@ -15,7 +15,7 @@ COMMAND = (sys.executable, "-m", "oulipoly_tui")
 AGENTFILE = "FROM scratch\nNAME meteo\nCONTEXT SOUL <<E\nYou report weather.\nE\nADD cities.json\n"
 SERVER = """\
 version: 0.1
-storage: {{filesystem: {{rootdirectory: {folder}}}}}
+storage: {{filesystem: {{rootdirectory: {folder}}}, delete: {{enabled: true}}}}
 http: {{addr: {address}}}
 log: {{level: error}}
 """
@@ -93,6 +93,27 @@ def test_skopeo_copies_from_our_registry_and_back_with_the_same_digest(skopeo, i
 
     assert ["v2"] == json.loads(skopeo("list-tags", "--tls-verify=false", f"docker://{ours}/b/meteo"))["Tags"]
     assert image == agents("image", "pull", f"{ours}/b/meteo:v2")["digest"]
+
+
+def test_skopeo_copies_between_the_registries_lists_and_deletes(skopeo, image, ours, theirs):
+    agents("image", "push", "meteo:v1", f"{ours}/me/meteo:v1")
+    agents("image", "push", "meteo:v1", f"{ours}/me/meteo:v2")
+    insecure = ("--src-tls-verify=false", "--dest-tls-verify=false")
+    skopeo("copy", "--preserve-digests", *insecure, f"docker://{ours}/me/meteo:v1", f"docker://{theirs}/b/meteo:v1")
+    skopeo("copy", "--preserve-digests", *insecure, f"docker://{theirs}/b/meteo:v1", f"docker://{ours}/c/meteo:v1")
+
+    def tags(name):
+        return json.loads(skopeo("list-tags", "--tls-verify=false", f"docker://{name}"))["Tags"]
+
+    assert [image] * 2 == [
+        agents("image", "pull", f"{name}/meteo:v1")["digest"] for name in (f"{theirs}/b", f"{ours}/c")
+    ]
+    assert (["v1", "v2"], ["v1"]) == (tags(f"{ours}/me/meteo"), tags(f"{theirs}/b/meteo"))
+    for name in (f"{ours}/me/meteo", f"{theirs}/b/meteo"):
+        skopeo("delete", "--tls-verify=false", f"docker://{name}:v1")
+        done = subprocess.run([*COMMAND, "image", "pull", f"{name}:v1"], capture_output=True)
+        assert (2, True) == (done.returncode, b"has nothing at" in done.stderr), done.stderr
+    assert image == agents("image", "pull", f"{ours}/c/meteo:v1")["digest"]  # another repository's
 
 
 def test_skopeo_reads_our_folder_of_images(skopeo, image, home):

@@ -66,13 +66,14 @@ class Layout:
         try:
             return self.blobs(digest).read(digest.partition(":")[2], limit)
         except BlobDamaged as error:
-            raise ImageRefused(
-                f"the content {digest} is damaged ({error}): remove the image, and get it anew"
-            ) from error
+            raise _refuse_damaged(digest, error) from error
 
     def blocks(self, digest: str) -> Iterator[bytes]:
-        """Yield a content in blocks, checked behind the last. Raises BlobDamaged."""
-        return self.blobs(digest).blocks(digest.partition(":")[2])
+        """Yield a content in blocks, checked behind the last. Raises ImageRefused."""
+        try:
+            yield from self.blobs(digest).blocks(digest.partition(":")[2])
+        except BlobDamaged as error:
+            raise _refuse_damaged(digest, error) from error
 
     def place(self, staged: Staged, algorithm: str = "sha256") -> None:
         """Give a staged content its name. Raises OSError."""
@@ -277,6 +278,10 @@ class Layout:
             os.fsync(file.fileno())
         fresh.replace(self.folder / "index.json")
         sync_folder(self.folder)
+
+
+def _refuse_damaged(digest: str, error: BlobDamaged) -> ImageRefused:
+    return ImageRefused(f"the content {digest} is damaged ({error}): remove the image, and get it anew")
 
 
 def is_tagged(entry: Descriptor) -> bool:

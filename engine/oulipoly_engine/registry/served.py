@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from oulipoly_engine.blobs.blobs import BLOCK, Writer
-from oulipoly_engine.core.images.manifest import INDEX, LONGEST_MANIFEST, MANIFEST, Descriptor, Manifest, read_manifest
+from oulipoly_engine.core.images.manifest import LONGEST_MANIFEST, Descriptor, Manifest, read_manifest
 from oulipoly_engine.core.images.references import is_digest, is_repository, is_tag
 from oulipoly_engine.core.images.refusals import ImageRefused
 from oulipoly_engine.records import replace
@@ -213,7 +213,7 @@ class ServedRegistry:
         if manifest.media_type and media_type and manifest.media_type != media_type:
             what = f"Content-Type is {media_type[:200]}, and its mediaType {manifest.media_type[:200]}"
             raise RegistryRefused(400, "MANIFEST_INVALID", what)
-        kind = media_type or manifest.media_type or (MANIFEST if manifest.manifests is None else INDEX)
+        kind = media_type or manifest.form
         entry = Descriptor(kind, digest, len(data), artifact_type=manifest.kind)
         names = tags if by_digest else (*tags, target)
         try:

@@ -7,11 +7,11 @@ is there. A kill leaves contents that nobody needs; the next attempt goes on wit
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from hashlib import new as new_hash
 
 from oulipoly_engine import stopping
-from oulipoly_engine.blobs.blobs import BlobDamaged
 from oulipoly_engine.core.images.manifest import (
     AGENT_KIND,
     INDEX,
@@ -25,7 +25,8 @@ from oulipoly_engine.core.images.manifest import (
     read_manifest,
 )
 from oulipoly_engine.core.images.references import Reference
-from oulipoly_engine.core.images.refusals import ImageRefused
+from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
+from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.registry.layout import Layout
 from oulipoly_engine.registry.remote import Remote
@@ -33,6 +34,7 @@ from oulipoly_engine.registry.remote import Remote
 _MOST_MANIFESTS = 200  # that one image leads to
 _MOST_SIGNATURES = 32
 _MOST_BYTES = 16 << 30  # of one image
+_MOST_SIGNED = 1 << 20  # bytes of what one signature leads to
 
 
 class Pulled(Record):
@@ -42,6 +44,34 @@ class Pulled(Record):
     manifest: bytes
     children: tuple[tuple[Descriptor, bytes], ...]  # of an index
     signatures: tuple[tuple[Descriptor, bytes], ...]
+
+
+class _Contents:
+    """Gets what manifests lead to, of so many bytes at most."""
+
+    def __init__(self, remote: Remote, layout: Layout, most_bytes: int) -> None:
+        self.children: list[tuple[Descriptor, bytes]] = []  # of indexes
+        self._remote = remote
+        self._layout = layout
+        self._most = most_bytes
+        self._size = 0
+
+    def pull(self, manifest: Manifest) -> None:
+        """Get all that a manifest leads to. Raises ImageRefused, ImageNotFound, RegistryFailed."""
+        self._size += sum(each.size for each in manifest.blobs)
+        if self._size > self._most:
+            raise ImageRefused(f"it claims more than {size_text(self._most)}")
+        for descriptor in manifest.blobs:
+            stopping.check()
+            if not descriptor.urls and not self._layout.has(descriptor.digest):
+                _pull_blob(self._remote, descriptor, self._layout)
+        for child in manifest.manifests or ():
+            if len(self.children) >= _MOST_MANIFESTS:
+                raise ImageRefused(f"it leads to more than {_MOST_MANIFESTS} manifests")
+            _, data = self._remote.manifest(child.digest)
+            _check(data, child)
+            self.children.append((child, data))
+            self.pull(read_manifest(data))
 
 
 def pull(remote: Remote, reference: Reference, layout: Layout, signature_kind: str) -> Pulled:
@@ -57,35 +87,19 @@ def pull(remote: Remote, reference: Reference, layout: Layout, signature_kind: s
         if claim and claim != digest:
             raise ImageRefused(f"{reference} is {digest}, not {claim}, which was {who}")
     manifest = read_manifest(data)
-    entry = replace(entry, digest=digest, size=len(data), artifact_type=manifest.kind)
-    children: list[tuple[Descriptor, bytes]] = []
-    _pull_contents(remote, manifest, layout, children)
+    entry = Descriptor(manifest.form, digest, len(data), artifact_type=manifest.kind)
+    contents = _Contents(remote, layout, _MOST_BYTES)
+    contents.pull(manifest)
     if manifest.artifact_type == AGENT_KIND and manifest.config is not None:
         # What claims to be an agent is checked before it counts.
         match_layers(read_config(layout.read(manifest.config.digest, LONGEST_CONFIG)), manifest)
-    return Pulled(entry, data, tuple(children), tuple(_pull_signatures(remote, digest, layout, signature_kind)))
+    return Pulled(
+        entry, data, tuple(contents.children), tuple(_pull_signatures(remote, digest, layout, signature_kind))
+    )
 
 
 def _same(digest: str, algorithm: str) -> str:
     return digest if digest.startswith(f"{algorithm}:") else ""
-
-
-def _pull_contents(
-    remote: Remote, manifest: Manifest, layout: Layout, children: list[tuple[Descriptor, bytes]]
-) -> None:
-    if sum(each.size for each in manifest.blobs) > _MOST_BYTES:
-        raise ImageRefused(f"it claims more than {_MOST_BYTES >> 30} GB")
-    for descriptor in manifest.blobs:
-        stopping.check()
-        if not descriptor.urls and not layout.has(descriptor.digest):
-            _pull_blob(remote, descriptor, layout)
-    for child in manifest.manifests or ():
-        if len(children) >= _MOST_MANIFESTS:
-            raise ImageRefused(f"it leads to more than {_MOST_MANIFESTS} manifests")
-        _, data = remote.manifest(child.digest)
-        _check(data, child)
-        children.append((child, data))
-        _pull_contents(remote, read_manifest(data), layout, children)
 
 
 def _pull_blob(remote: Remote, descriptor: Descriptor, layout: Layout) -> None:
@@ -105,19 +119,20 @@ def _check(data: bytes, descriptor: Descriptor) -> None:
 
 
 def _pull_signatures(remote: Remote, digest: str, layout: Layout, kind: str) -> Iterator[tuple[Descriptor, bytes]]:
+    """Yield what is about an image and may be its signature. One that is not there, or not whole, is none."""
     data = remote.referrers(digest)
     try:
         listed = _read_index(data)
     except ImageRefused:
         return  # a registry without referrers may answer anything
     for entry in [each for each in listed if each.artifact_type == kind][:_MOST_SIGNATURES]:
-        _, signature = remote.manifest(entry.digest)
-        _check(signature, entry)
-        manifest = read_manifest(signature)
-        if manifest.subject is not None and manifest.subject.digest == digest:
-            _pull_contents(remote, manifest, layout, [])
-            bare = Descriptor(entry.media_type, entry.digest, len(signature), artifact_type=manifest.kind)
-            yield bare, signature
+        with suppress(ImageRefused, ImageNotFound):
+            _, signature = remote.manifest(entry.digest)
+            _check(signature, entry)
+            manifest = read_manifest(signature)
+            if manifest.subject is not None and manifest.subject.digest == digest and manifest.manifests is None:
+                _Contents(remote, layout, _MOST_SIGNED).pull(manifest)
+                yield Descriptor(manifest.form, entry.digest, len(signature), artifact_type=manifest.kind), signature
 
 
 def _read_index(data: bytes) -> tuple[Descriptor, ...]:
@@ -164,13 +179,5 @@ def _push_manifest(remote: Remote, entry: Descriptor, target: str, layout: Layou
         stopping.check()
         is_ours = layout.has(descriptor.digest)
         if is_ours and not remote.has_blob(descriptor.digest):
-            remote.put_blob(descriptor, partial(_read_blob, layout, descriptor.digest))
+            remote.put_blob(descriptor, partial(layout.blocks, descriptor.digest))
     return remote.put_manifest(target, entry, data)
-
-
-def _read_blob(layout: Layout, digest: str) -> Iterator[bytes]:
-    try:
-        yield from layout.blocks(digest)
-    except BlobDamaged as error:
-        message = f"the content {digest} is damaged ({error}): remove the image, and get it anew"
-        raise ImageRefused(message) from error

@@ -9,6 +9,7 @@ from oulipoly_engine.core.images.credentials import Credentials
 from oulipoly_engine.core.images.references import parse_reference
 from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused, RegistryFailed
 from oulipoly_engine.core.images.signature import SIGNATURE_KIND
+from oulipoly_engine.records import replace
 from oulipoly_engine.registry import transfer
 from oulipoly_engine.registry.remote import Remote
 from oulipoly_engine.registry.served import ServedRegistry
@@ -148,10 +149,57 @@ def test_a_registry_that_asks_for_a_token_gets_the_login_where_it_says_and_the_t
         other.manifest("v1")
 
 
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(404, b""), (200, b"<html>"), (200, b'{"token":"a\\r\\nX-Evil: 1"}')],
+    ids=["no", "page", "lines"],
+)
+def test_an_answer_without_a_token_is_told_and_is_not_taken_for_an_image_that_is_missing(
+    remote, registry, status, body
+):
+    registry[0].fail("GET", "/manifests/", 401, www_authenticate=f'Bearer realm="http://{registry[1]}/token"')
+    registry[0].fail("GET", "/token", status, body=body)
+
+    with pytest.raises(RegistryFailed, match="gives no token"):
+        remote.manifest("v1")
+
+
+def test_a_login_does_not_go_along_to_where_a_registry_leads(images, remote, registry, tmp_path):
+    push(images, remote)
+    elsewhere = f"http://{registry[1].replace('127.0.0.1', 'localhost')}"
+    digest = images.load("meteo").layers["context K"].digest
+    registry[0].fail("GET", "/manifests/", 401, www_authenticate="Basic realm=x")
+    registry[0].fail("GET", digest, 307, location=f"{elsewhere}/v2/me/meteo/blobs/{digest}")
+    registry[0].asked.clear()
+    pull(remote, Images(tmp_path / "other"))
+
+    basic = Credentials("me", "secret").basic
+    assert [basic, ""] == [shown for _, path, shown in registry[0].asked if digest in path]
+    registry[0].fail("HEAD", digest, 307, location=f"{elsewhere}/v2/me/meteo/blobs/{digest}")
+    assert remote.has_blob(digest)
+    assert ["HEAD", "HEAD"] == [method for method, *_ in registry[0].asked[-2:]]
+    registry[0].fail("GET", "/manifests/", 302, location="ftp://127.0.0.1/x")
+    with pytest.raises(RegistryFailed, match="which is not http"):
+        remote.manifest("v1")
+
+
+def test_a_signature_that_is_listed_and_not_there_is_none(images, remote, registry, tmp_path):
+    push(images, remote)
+    listed = replace(parts.describe(b"gone", parts.MANIFEST), artifact_type=SIGNATURE_KIND)
+    index = parts.encode(parts.Manifest(2, parts.INDEX, manifests=(listed,)))
+    registry[0].fail("GET", "/referrers/", 200, body=index)
+
+    assert (
+        ()
+        == transfer.pull(remote, parse_reference("meteo:v1"), Images(tmp_path / "x").layout, SIGNATURE_KIND).signatures
+    )
+
+
 def test_a_body_that_breaks_off_is_asked_for_again(images, remote, registry, tmp_path):
     push(images, remote)
     layer = images.load("meteo").layers["context K"]
-    registry[0].fail("GET", layer.digest, 200, body=b"kn", content_length="2")
+    registry[0].fail("GET", layer.digest, 200, body=b"kn", content_length="4")
+    registry[0].fail("GET", "/manifests/v1", 200, body=b"{", content_length="400")
 
     assert "meteo" == pull(remote, Images(tmp_path / "other")).agentfile.agent.name
 
@@ -161,6 +209,7 @@ def test_a_body_that_breaks_off_is_asked_for_again(images, remote, registry, tmp
     [
         ("/blobs/", b"KNOW", "in place of sha256"),
         ("/blobs/", b"know and more", "more than the 4 bytes"),
+        ("/blobs/", b"kn", "has 2 bytes, not the 4"),
         ("/manifests/v1", b" " * (parts.LONGEST_MANIFEST + 1), "more than 4 MB"),
         ("/manifests/v1", b"{}", "cannot be read"),
     ],
@@ -168,7 +217,8 @@ def test_a_body_that_breaks_off_is_asked_for_again(images, remote, registry, tmp
 def test_a_registry_that_lies_is_refused_and_nothing_counts(images, remote, registry, tmp_path, part, body, message):
     push(images, remote)
     layer = images.load("meteo").layers["context K"]
-    registry[0].fail("GET", f"{part}{layer.digest}" if part == "/blobs/" else part, 200, body=body)
+    fault = f"{part}{layer.digest}" if part == "/blobs/" else part
+    registry[0].fail("GET", fault, 200, body=body, content_length=str(len(body)))
     other = Images(tmp_path / "other")
 
     with pytest.raises(ImageRefused, match=message):

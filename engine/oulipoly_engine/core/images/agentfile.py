@@ -5,6 +5,7 @@ The keys of that form are the ones of openotters/agentfile:1; an agent of theirs
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -152,4 +153,4 @@ def _problems(agent: Agent) -> Iterable[tuple[str, str]]:
 
 
 def _repeated(names_given: Sequence[str]) -> Iterable[str]:
-    return (name for index, name in enumerate(names_given) if name in names_given[:index])
+    return (name for name, count in Counter(names_given).items() if count > 1)

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from oulipoly_engine.late_pattern import LatePattern
 from oulipoly_engine.records import Record
 
 _DOCKER_HUB = frozenset({"docker.io", "index.docker.io", "registry-1.docker.io"})
 DOCKER_HUB_KEY = "https://index.docker.io/v1/"  # under which every Docker program keeps that login
+_SCHEME = LatePattern(r"(?:^|,)\s*([A-Za-z]+)(?=\s|,|$)")
+_PARAMETER = LatePattern(r'([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))')
 _TOKEN = "<token>"  # noqa: S105 - a helper's user name where the secret is an identity token
 
 
@@ -65,6 +68,22 @@ def read_helper(document: Mapping[str, Any]) -> Credentials:
     """Return what a helper has answered."""
     username, secret = (str(document.get(key, "")) for key in ("Username", "Secret"))
     return Credentials(identity_token=secret) if username == _TOKEN else Credentials(username, secret)
+
+
+def read_challenge(headers: Iterable[str]) -> tuple[str, Mapping[str, str]]:
+    """Return how a registry asks who we are, `bearer` or else `basic`, with its parameters; empty: neither.
+
+    headers: each WWW-Authenticate, which may hold several challenges.
+    """
+    text = ", ".join(headers)
+    schemes = {match[1].lower(): match.end() for match in reversed([*_SCHEME.finditer(text)])}
+    for scheme in ("bearer", "basic"):
+        if scheme in schemes:
+            parameters = [
+                (match[1].lower(), match[2] or match[3]) for match in _PARAMETER.finditer(text, schemes[scheme])
+            ]
+            return scheme, dict(reversed(parameters))  # the first counts; behind them may be those of another scheme
+    return "", {}
 
 
 def _host(key: str) -> str:

@@ -81,6 +81,11 @@ class Manifest(Record, omit_defaults=True):
         return self.artifact_type or (self.config.media_type if self.config is not None else "")
 
     @property
+    def form(self) -> str:
+        """Return its media type, by what it is where it does not say."""
+        return self.media_type or (MANIFEST if self.manifests is None else INDEX)
+
+    @property
     def blobs(self) -> tuple[Descriptor, ...]:
         """Return the contents that it needs and that are not manifests."""
         return ((self.config,) if self.config is not None else ()) + self.layers
@@ -165,6 +170,8 @@ def read_manifest(data: bytes) -> Manifest:
         raise ImageRefused(f"its manifest has version {manifest.schema_version}: the one there is is 2")
     if manifest.manifests is None and manifest.config is None:
         raise ImageRefused("its manifest has neither a config nor manifests")
+    if manifest.manifests is not None and manifest.blobs:
+        raise ImageRefused("its manifest has layers and manifests: others may take it for something else")
     named = (*manifest.blobs, *(manifest.manifests or ()), *((manifest.subject,) if manifest.subject else ()))
     if len(named) > MOST_LAYERS:
         raise ImageRefused(f"its manifest names more than {MOST_LAYERS} contents")

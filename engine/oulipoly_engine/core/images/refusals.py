@@ -21,10 +21,6 @@ class ImageNotFound(RequestRefused, slug="image-not-found", exit_code=2):
     """No image of that reference is there."""
 
 
-class ImageUnsupported(RequestRefused, slug="image-unsupported"):
-    """The store, or the registry, cannot do what was asked for."""
-
-
 class RegistryFailed(RequestRefused, slug="registry-failed"):
     """A registry cannot be reached, or answers with an error; the message says which."""
 

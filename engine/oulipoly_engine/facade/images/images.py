@@ -61,7 +61,7 @@ class Images(Part):
         return self._images.kind(text)
 
     def fetch(self, layer: Descriptor) -> Iterator[bytes]:
-        """Yield a content of an image in blocks. Raises BlobDamaged behind the last, if it is not what it says."""
+        """Yield a content of an image in blocks. Raises ImageRefused behind the last, if it is not what it says."""
         return self._images.fetch(layer)
 
     def compare(self, before: str, after: str) -> tuple[AgentImage, AgentImage, tuple[Change, ...]]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import os
 import platform
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
+from oulipoly_engine.blobs.blobs import BLOCK
+from oulipoly_engine.blobs.untrusted_tar import BROKEN, TarRefused, entries, open_tar
 from oulipoly_engine.core.images.manifest import LONGEST_MANIFEST, Descriptor, Manifest, read_manifest
 from oulipoly_engine.core.images.references import parse_reference
 from oulipoly_engine.core.images.refusals import ImageRefused
-from oulipoly_engine.private_files import open_private
+from oulipoly_engine.regular_files import open_regular
 from oulipoly_engine.service.images.images import Images
+from oulipoly_engine.service.transcripts.atomic_file import new_file
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # `uname -m` to the names of images
-_LONGEST_LAYER = 512 << 20  # bytes
-_LONGEST_PROGRAM = 1 << 30  # unpacked
+_MOST_UNPACKED = 2 << 30  # bytes of an archive
+_PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE)  # no links, no devices, no files with holes
 _NAMES = ("io.openotters.bin.name", "vnd.openotters.bin.name")  # annotations; the second is of older images
 _USAGE = "USAGE.md"
 _LONGEST_USAGE = 64 << 10  # bytes
@@ -31,14 +34,10 @@ def place_program(images: Images, reference: str, name: str, target: Path) -> st
     """
     _, entry = images.resolve(reference)
     manifest = _choose_platform(images, images.manifest(entry), reference)
-    for layer in sorted(manifest.layers, key=lambda layer: layer.title.rpartition("/")[2] != name):
-        data = _find_program(images, layer, name)
-        if data is not None:
-            with os.fdopen(open_private(target, os.O_WRONLY | os.O_TRUNC), "wb") as file:
-                file.write(data)
-                os.fchmod(file.fileno(), _MODE)
-            return entry.digest
-    raise ImageRefused(f"the image {reference} has no program {name!r}")
+    layers = sorted(manifest.layers, key=lambda layer: layer.title.rpartition("/")[2] != name)
+    if not any(_place_layer(images, layer, name, target) for layer in layers):
+        raise ImageRefused(f"the image {reference} has no program {name!r}")
+    return entry.digest
 
 
 def read_usage(images: Images, reference: str) -> str:
@@ -78,25 +77,36 @@ def _choose_platform(images: Images, manifest: Manifest, reference: str) -> Mani
     raise ImageRefused(f"the image {reference} has nothing for {'/'.join(wanted)}")
 
 
-def _find_program(images: Images, layer: Descriptor, name: str) -> bytes | None:
-    """Return a program out of a layer; None: it is not there."""
+def _place_layer(images: Images, layer: Descriptor, name: str, target: Path) -> bool:
+    """Write a program out of a layer, whole or not at all; return whether it is there."""
     is_archive = ".tar" in layer.media_type
-    is_titled = layer.title.rpartition("/")[2] == name
-    if not is_archive and not is_titled:
-        return None
-    if layer.size > _LONGEST_LAYER:
-        raise ImageRefused(f"a layer has more than {_LONGEST_LAYER >> 20} MB")
-    data = b"".join(images.fetch(layer))
-    return next(_find_in_archive(data, name), None) if is_archive else data
-
-
-def _find_in_archive(data: bytes, name: str) -> Iterator[bytes]:
+    if not is_archive and layer.title.rpartition("/")[2] != name:
+        return False
+    if not is_archive:
+        return _write(target, images.fetch(layer))
+    for _ in images.fetch(layer):  # its digest is checked behind the last block
+        pass
     try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:*") as archive:
-            for member in archive:
-                if member.isfile() and member.name.strip("./") == name and member.size <= _LONGEST_PROGRAM:
-                    file = archive.extractfile(member)
-                    if file is not None:
-                        yield file.read()
-    except (tarfile.TarError, EOFError, OSError) as error:
+        with open_regular(images.layout.path(layer.digest)) as file, open_tar(file, _check_size) as archive:
+            for member in entries(archive):
+                if member.type in _PLAIN and member.name.strip("./") == name:
+                    content = archive.extractfile(member)
+                    return content is not None and _write(target, iter(partial(content.read, BLOCK), b""))
+    except (TarRefused, *BROKEN) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of our disk
+            raise
         raise ImageRefused(f"a layer with the program {name!r} cannot be unpacked: {error}") from error
+    return False
+
+
+def _check_size(_packed: int, unpacked: int) -> None:
+    if unpacked > _MOST_UNPACKED:
+        raise TarRefused(f"it has more than {_MOST_UNPACKED >> 20} MB")
+
+
+def _write(target: Path, blocks: Iterable[bytes]) -> bool:
+    with new_file(target, force=True) as file:
+        for block in blocks:
+            file.write(block)
+        os.fchmod(file.fileno(), _MODE)
+    return True

@@ -164,7 +164,7 @@ class Images:
         return self.read_layer(image.layers[key]).decode("utf-8", "replace").splitlines()
 
     def fetch(self, layer: Descriptor) -> Iterator[bytes]:
-        """Yield a content in blocks. Raises BlobDamaged behind the last, if it is not what its digest says."""
+        """Yield a content in blocks. Raises ImageRefused behind the last, if it is not what its digest says."""
         return self.layout.blocks(layer.digest)
 
     def guard_tag(self, reference: Reference, digest: str) -> None:

@@ -6,21 +6,17 @@ No script of a package runs, no link is followed or made, and nothing is written
 from __future__ import annotations
 
 import errno
-import gzip
 import os
 import stat
 import tarfile
-import time
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, BinaryIO, Self
+from typing import IO
 from urllib.parse import urlsplit
 
 from oulipoly_engine import stopping
 from oulipoly_engine.blobs.blobs import BLOCK
+from oulipoly_engine.blobs.untrusted_tar import BROKEN, TarRefused, entries, open_tar
 from oulipoly_engine.core.packages import tree
 from oulipoly_engine.core.packages.lock import SourceKind
 from oulipoly_engine.core.packages.names import ARCHIVE_ENDS, is_archive_address, parse_git, parse_npm
@@ -34,11 +30,7 @@ from oulipoly_engine.regular_files import open_regular
 from oulipoly_engine.service.packages.downloads import download
 
 _LEFT_OUT = frozenset({".git", ".hg", "node_modules", "__pycache__"})  # of folders: not part of a package
-_BROKEN = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, RecursionError, OverflowError)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-_GZIP = b"\x1f\x8b"
-_LONGEST_HEADER = 4096  # bytes
-_UNPACKING_S = 60.0
 
 
 class Source(Record):
@@ -169,53 +161,15 @@ def _refuse_special(path: str, mode: int) -> None:
         raise PackageRefused(f"{path!r} runs as its owner or group (setuid, setgid): take that right from it")
 
 
-class _Header(tarfile.TarInfo):
-    """A header that says no more than one needs: Python before 3.11.10 searches it for the square of its length."""
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        header = super().frombuf(buf, encoding, errors)
-        is_long = header.type not in (*tarfile.REGULAR_TYPES, tarfile.DIRTYPE) and header.size > _LONGEST_HEADER
-        if is_long:
-            raise PackageRefused(f"it has a header of more than {_LONGEST_HEADER} bytes: pack it without attributes")
-        return header
-
-
-class _Limited:
-    """An archive's bytes, unpacked, as long as they are in proportion and do not take too long."""
-
-    def __init__(self, file: gzip.GzipFile | BinaryIO, packed: int) -> None:
-        self._file = file
-        self._packed = packed
-        self._unpacked = 0
-        self._deadline = time.monotonic() + _UNPACKING_S
-
-    def read(self, size: int) -> bytes:
-        if time.monotonic() > self._deadline:
-            raise PackageRefused(f"the archive takes more than {_UNPACKING_S:.0f} s to unpack: no package does")
-        data = self._file.read(min(size, BLOCK))
-        self._unpacked += len(data)
-        tree.check_ratio(self._packed, self._unpacked)
-        return data
-
-
-@contextmanager
-def _unpacked(file: BinaryIO) -> Iterator[tarfile.TarFile]:
-    packed = os.fstat(file.fileno()).st_size
-    is_gzip = file.read(2) == _GZIP
-    file.seek(0)
-    reader = _Limited(gzip.GzipFile(fileobj=file) if is_gzip else file, packed)
-    with tarfile.open(fileobj=reader, mode="r|", bufsize=64 << 10, tarinfo=_Header) as archive:  # type: ignore[call-overload]  # reads
-        yield archive
-
-
 def _take_archive(path: Path, intake: _Intake) -> None:
     """Read an archive's entries one after the other, in the order in which they lie there."""
     try:
-        with open_regular(path) as file, _unpacked(file) as archive:
-            for member in archive:
+        with open_regular(path) as file, open_tar(file, tree.check_ratio) as archive:
+            for member in entries(archive):
                 _take_member(archive, member, intake)
-    except _BROKEN as error:
+    except TarRefused as error:
+        raise PackageRefused(str(error)) from error
+    except BROKEN as error:
         is_of_ours = isinstance(error, OSError) and (error.errno in _FULL or error.filename not in (None, str(path)))
         if is_of_ours:
             raise

@@ -8,6 +8,7 @@ from oulipoly_engine.core.images.credentials import (
     Credentials,
     find_helper,
     find_login,
+    read_challenge,
     read_helper,
     server_of,
 )
@@ -57,3 +58,19 @@ def test_what_a_helper_answers_is_a_login_or_an_identity_token():
 @pytest.mark.parametrize("config", [{}, {"auths": 1}, {"auths": {"a": 1}}, {"credHelpers": [], "credsStore": 3}])
 def test_a_config_of_another_form_has_no_login(config):
     assert ("", True) == (find_helper(config, "a"), find_login(config, "a").is_empty)
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        (['Bearer realm="https://a/t",service="s"'], ("bearer", {"realm": "https://a/t", "service": "s"})),
+        (["Basic realm=x"], ("basic", {"realm": "x"})),
+        (["Negotiate", "bearer Realm=https://a/t, Service = s"], ("bearer", {"realm": "https://a/t", "service": "s"})),
+        (['Basic realm="b", Bearer realm="https://a/t"'], ("bearer", {"realm": "https://a/t"})),
+        (['Bearer realm="https://a/t", Basic realm="b"'], ("bearer", {"realm": "https://a/t"})),
+        (["Negotiate"], ("", {})),
+        ([], ("", {})),
+    ],
+)
+def test_a_token_is_preferred_among_what_a_registry_asks_for_however_it_is_written(headers, expected):
+    assert expected == read_challenge(headers)

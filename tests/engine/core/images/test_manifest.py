@@ -101,6 +101,7 @@ def test_a_context_that_is_another_text_in_config_and_layer_is_refused():
         b'{"schemaVersion":2}',
         b'{"schemaVersion":2,"config":{"mediaType":"a","digest":"sha256:..","size":1}}',
         b'{"schemaVersion":2,"config":{"mediaType":"a","digest":"sha256:' + b"a" * 64 + b'","size":-1}}',
+        b'{"schemaVersion":2,"manifests":[],"config":{"mediaType":"a","digest":"sha256:' + b"a" * 64 + b'","size":1}}',
         b"[" * 100_000,
         b" " * (images.LONGEST_MANIFEST + 1),
     ],

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ from oulipoly_engine.errors import (
 from oulipoly_engine.facade.agents import serving
 from oulipoly_engine.facade.agents.agents import AgentWish
 from oulipoly_engine.process.liveness import here
+from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.images.images import Images
 from oulipoly_engine.store.agents import agents
@@ -249,6 +251,27 @@ def test_what_a_killed_process_has_left_is_settled_by_the_next(live, source, cha
     assert work.start("begun").status == "ready"
 
 
+def test_stop_while_its_image_is_waited_for_is_no_failure(live, source):  # vector 22
+    work = live.engine.agents
+    problems = []
+
+    def run():
+        with pytest.raises(AgentFailed) as refused:
+            live.open_engine().agents.run(AgentWish(source, "calm", "none"))
+        problems.append(refused.value.message)
+
+    with hold_lock(live.engine.paths.images / ".lock", 10):
+        thread = threading.Thread(target=run)
+        thread.start()
+        while not any(standing.agent.name == "calm" for standing in work.list()):
+            pass
+        stopped = work.stop("calm").status
+    thread.join()
+
+    assert ("stopped", "stopped") == (stopped, work.find("calm").status)
+    assert "was not started" in problems[0]
+
+
 def test_jobs_run_in_the_background_are_cancelled_and_are_orphaned(live, source):
     program = live.root / "tool.sh"
     program.write_text('#!/bin/sh\n[ -z "$1" ] || exec /bin/sleep $1\n/bin/cat\nexit 3\n')
@@ -273,6 +296,8 @@ def test_jobs_run_in_the_background_are_cancelled_and_are_orphaned(live, source)
         work.cancel_job(happy.job_id)
     with pytest.raises(JobNotFound):
         work.cancel_job("job_none")
+    with pytest.raises(AgentNotFound):
+        work.run_job("nobody", "jq", (), b"", {})
     with pytest.raises(ToolUnknown):
         work.run_job("calm", "curl", (), b"", {})
     with pytest.raises(UsageInvalid, match="secret"):

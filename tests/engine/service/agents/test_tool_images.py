@@ -41,6 +41,14 @@ def archive(*entries):
     return gzip.compress(data.getvalue())
 
 
+def header(name, **fields):
+    """A program's archive behind an entry that is nothing but a header."""
+    info = tarfile.TarInfo(name)
+    for field, value in fields.items():
+        setattr(info, field, value)
+    return gzip.compress(info.tobuf() + gzip.decompress(archive(("jq", b"x"))))
+
+
 def put(images, layers, where=HERE):
     config = describe(b"{}", "application/vnd.oci.empty.v1+json")
     contents = {config.digest: b"{}"}
@@ -85,8 +93,11 @@ def test_layer_that_is_the_program_itself_is_taken(tmp_path):
         ([(archive(("jq", None)), LAYER, "jq")], HERE, "no program"),
         ([(b"not gzip", LAYER, "jq")], HERE, "cannot be unpacked"),
         ([(b"x", "text/markdown", "USAGE.md")], HERE, "no program"),
+        ([(header("a", size=1 << 60), LAYER, "jq")], HERE, "unexpected end"),
+        ([(header("a", pax_headers={"b": "c" * 5000}), LAYER, "jq")], HERE, "header of more than 4096"),
+        ([(header("jq", type=tarfile.GNUTYPE_SPARSE)[:-8] + bytes(8), LAYER, "jq")], HERE, "CRC"),
     ],
-    ids=["platform", "link", "damaged", "absent"],
+    ids=["platform", "link", "damaged", "absent", "claims", "header", "checksum"],
 )
 def test_image_without_a_program_is_refused_and_writes_nothing(tmp_path, layers, where, words):
     images = Images(tmp_path / "images")
