@@ -63,8 +63,9 @@ class Loop:
         for end in self._wakers:
             end.setblocking(False)
         signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+        # A handler that does nothing, not SIG_IGN: that a child would inherit, and no INT would end it.
         for number in ignored:
-            signal.signal(number, signal.SIG_IGN)
+            signal.signal(number, lambda *_: None)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, on_term)
         self.watch(reader, READ, lambda: reader.recv(_CHUNK))

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import subprocess
 import threading
 
 import pytest
@@ -60,6 +61,7 @@ def test_signals_and_other_threads_end_a_wait():
     try:
         with Loop() as loop:
             loop.take_signals(ignored=(signal.SIGHUP,), on_term=lambda *_: heard.append("term"))
+            child = subprocess.run(["/bin/sh", "-c", "kill -HUP $$"], check=False)
             for number in (signal.SIGHUP, signal.SIGTERM):
                 os.kill(os.getpid(), number)
             loop.turn(10)
@@ -72,4 +74,5 @@ def test_signals_and_other_threads_end_a_wait():
         for number, handler in kept.items():
             signal.signal(number, handler)
 
+    assert -signal.SIGHUP == child.returncode  # it does not inherit what the loop ignores
     assert ["term"] == heard
