@@ -265,7 +265,7 @@ def test_eight_prompts_at_once_are_all_charged(demo):
 )
 def test_signal_ends_it_as_it_ends_claude(demo, number, code, stdout):
     process = subprocess.Popen(
-        [demo.bin / "demo-claude1", "-p", "x [[stderr:ready]] [[sleep:20]]"],
+        [demo.bin / "demo-claude1", "-p", "x [[stderr:ready]] [[sleep:600]]"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

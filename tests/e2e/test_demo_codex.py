@@ -154,7 +154,7 @@ def test_unknown_option_exits_2_as_with_clap(demo):
 
 def test_thread_has_one_writer_and_interrupt_exits_1(demo):
     process = subprocess.Popen(
-        [demo.bin / "demo-codex1", "exec", "--json", "x [[stderr:ready]] [[sleep:20]]"],
+        [demo.bin / "demo-codex1", "exec", "--json", "x [[stderr:ready]] [[sleep:600]]"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -115,7 +115,7 @@ def test_resize_redraws_the_box_at_the_new_width(open_cli):
 def test_ctrl_c_interrupts_an_answer_and_twice_leaves(demo, open_cli):
     cli = open_cli("demo-claude1")
     cli.expect(READY)
-    cli.send("hello [[sleep:20]]\r")
+    cli.send("hello [[sleep:600]]\r")
     cli.expect("Thinking")
     cli.send("\x03")
     cli.expect("Interrupted")

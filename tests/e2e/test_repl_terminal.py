@@ -137,7 +137,7 @@ def test_window_size_reaches_the_cli_at_once_and_when_it_changes(start):
 def test_ctrl_c_is_the_clis_own_affair(demo, start):
     cli = start("repl", "demo-opus")
     cli.expect(READY)
-    cli.send("hello [[sleep:20]]\r")
+    cli.send("hello [[sleep:600]]\r")
     cli.expect("Thinking")
     cli.send("\x03")
     cli.expect("Interrupted")

@@ -53,7 +53,7 @@ def test_a_one_shot_session_needs_its_message_before_anything_begins(live):
 def test_a_session_stays_for_the_next_turn_and_refuses_a_second_one_meanwhile(live, runtime):
     session = begin(live, runtime)
     work = live.engine.work
-    sent = work.send(session, "[[stall:30]]")
+    sent = work.send(session, "[[stall:600]]")
     until(lambda: work.find(session).busy)
 
     with pytest.raises(TurnInFlight):
@@ -86,7 +86,7 @@ def test_a_cancelled_session_stays_cancelled_until_a_message_revives_it(live):
 def test_a_session_whose_host_was_killed_is_failed_and_stale_and_goes_on(live):
     session = begin(live)
     work = live.engine.work
-    work.send(session, "[[stall:30]]")
+    work.send(session, "[[stall:600]]")
     until(lambda: work.find(session).busy)
     host = live.host_of(session)
     live.kill(host.host_pid)
@@ -101,7 +101,7 @@ def test_a_session_whose_host_was_killed_is_failed_and_stale_and_goes_on(live):
 
 
 def test_a_turn_that_says_nothing_for_too_long_is_timed_out_and_ends_a_one_shot(live):
-    session = begin(live, prompt="[[stall:30]]", lifecycle="oneshot", turn_silence_s=0.3)
+    session = begin(live, prompt="[[stall:600]]", lifecycle="oneshot", turn_silence_s=0.3)
     until(lambda: live.engine.work.find(session).rest_status == "timed_out")
     assert "failed" == live.engine.work.messages(session)[-1].status
 
