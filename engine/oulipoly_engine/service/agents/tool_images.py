@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import platform
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,8 @@ from oulipoly_engine.core.images.references import parse_reference
 from oulipoly_engine.core.images.refusals import ImageRefused
 from oulipoly_engine.private_files import open_private
 from oulipoly_engine.service.images.images import Images
+from oulipoly_engine.service.images.tool_build import own_platform
 
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # `uname -m` to the names of images
 _LONGEST_LAYER = 512 << 20  # bytes
 _LONGEST_PROGRAM = 1 << 30  # unpacked
 _NAMES = ("io.openotters.bin.name", "vnd.openotters.bin.name")  # annotations; the second is of older images
@@ -70,12 +69,11 @@ def find_program_name(images: Images, reference: str) -> str:
 def _choose_platform(images: Images, manifest: Manifest, reference: str) -> Manifest:
     if manifest.manifests is None:
         return manifest
-    machine = platform.machine()
-    wanted = ("linux", _ARCHITECTURES.get(machine, machine))
+    wanted = own_platform()
     for child in manifest.manifests:
-        if (child.platform.get("os"), child.platform.get("architecture")) == wanted:
+        if f"{child.platform.get('os')}/{child.platform.get('architecture')}" == wanted:
             return read_manifest(images.layout.read(child.digest, LONGEST_MANIFEST))
-    raise ImageRefused(f"the image {reference} has nothing for {'/'.join(wanted)}")
+    raise ImageRefused(f"the image {reference} has nothing for {wanted}")
 
 
 def _find_program(images: Images, layer: Descriptor, name: str) -> bytes | None:
