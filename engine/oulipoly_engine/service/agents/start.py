@@ -31,8 +31,8 @@ from oulipoly_engine.core.agents.environment import (
     with_product_names,
 )
 from oulipoly_engine.core.agents.limits import box_limits
-from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.boxes.box import Box, Level, Network
+from oulipoly_engine.core.boxes.box import Mount as BoxMount
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AgentStateInvalid, IsolationUnavailable, ProgramMissing
@@ -260,7 +260,7 @@ def _start(
         agent.plan.mounts,
         reads=reads,
         writes=writes,
-        trees=_list_trees(agent.plan.mounts),
+        trees=_list_trees(agent),
         network=reach.network,
         limits=box_limits(agent.plan.overrides.limits),
     )
@@ -276,9 +276,14 @@ def _environment(
     return add_user_variables(pairs, [(each.name, each.value) for each in agent.plan.variables])
 
 
-def _list_trees(mounts: Sequence[Mount]) -> list[str]:
-    """Return the work trees of git among what is written. A linked one has its hooks elsewhere, out of reach."""
-    return [each.host for each in mounts if not each.is_read_only and Path(each.host, ".git").is_dir()]
+def _list_trees(agent: Agent) -> Mapping[str, Sequence[BoxMount]]:
+    """Return what is mounted of each folder that is written, with the work trees of git in it."""
+    if agent.isolation not in (Level.GUARDED, Level.SEALED):
+        return {}
+    from oulipoly_engine.service.worktrees.base.box_mounts import mount_trees  # noqa: PLC0415 - few agents are given folders
+
+    written = [each.host for each in agent.plan.mounts if not each.is_read_only and Path(each.host).is_dir()]
+    return {folder: mount_trees(Path(folder)) for folder in written}
 
 
 def _list_programs(program: str) -> tuple[str, ...]:
