@@ -157,6 +157,11 @@ class Paths(Record):
         return self.data / "agents"
 
     @property
+    def worktree_files(self) -> Path:
+        """Return the folder of what belongs to worktrees and lies outside: logs of set-ups, homes of their boxes."""
+        return self.data / "worktrees"
+
+    @property
     def locks(self) -> Path:
         """Return the folder of leases."""
         return self.data / "locks"

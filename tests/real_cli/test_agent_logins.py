@@ -11,7 +11,8 @@ from oulipoly_engine.process.boxes.machine import find_level
 pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(180)]
 
 LOOK = (
-    "env; cat ~/.claude/.credentials.json ~/.codex/auth.json; find / -name .credentials.json -o -name auth.json "
+    "env; cat ~/.claude/.credentials.json ~/.codex/auth.json; "
+    'find / -regex "/\\(proc\\|sys\\|usr\\)" -prune -o -name .credentials.json -print -o -name auth.json -print '
     "2>/dev/null; cat %s/* %s/.credentials.json; "
     "(exec 3<>/dev/tcp/%s/%s) 2>/dev/null && echo NETWORK; echo LOOKED"
 )

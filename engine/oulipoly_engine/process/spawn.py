@@ -74,12 +74,13 @@ def boxed_words(command: Command, *, has_terminal: bool = False) -> tuple[str, .
     from oulipoly_engine.core.boxes.box import Level, limit_words  # noqa: PLC0415 - the same
     from oulipoly_engine.core.boxes.bubblewrap import bubblewrap_words  # noqa: PLC0415 - the same
     from oulipoly_engine.process.boxes.machine import find_level  # noqa: PLC0415 - the same
+    from oulipoly_engine.process.boxes.worktree import drop_links  # noqa: PLC0415 - the same
 
     obstacle = find_level(box.level).obstacle or _find_missing(box)
     if obstacle:
         raise SpawnFailed(obstacle)
     if box.level is Level.SEALED:
-        box, argv = _stand_behind_proxy(box, command.argv)
+        box, argv = _stand_behind_proxy(drop_links(box), command.argv)
         _, *options = bubblewrap_words(box, argv, str(command.cwd or Path.cwd()), has_terminal=has_terminal)
         return (shutil.which("bwrap") or "bwrap", *options)  # not by the PATH of the command
     running = 0 if box.limits.processes is None else _count_running()

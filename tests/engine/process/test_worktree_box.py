@@ -8,7 +8,7 @@ import pytest
 
 from oulipoly_engine.core.boxes.box import Access, Box, Level
 from oulipoly_engine.process.boxes.machine import find_level
-from oulipoly_engine.process.boxes.worktree import list_present, mount_worktree
+from oulipoly_engine.process.boxes.worktree import drop_links, list_present, mount_worktree
 from oulipoly_engine.process.script import run_script
 from oulipoly_engine.service.worktrees.base.box_mounts import list_programs, mount_trees
 
@@ -18,7 +18,7 @@ echo x >>$GIT/config; echo x >$GIT/hooks/post-checkout; echo x >>.github/workflo
 for path in .git .github $GIT $GIT/hooks $GIT/info; do mv $path $path.old && mkdir $path; done
 rm -rf .github; ln -sf /tmp/evil .envrc; rm -f .git
 echo x >$GIT/worktrees/other/HEAD
-echo work >file && echo ref >$GIT/refs/new && echo here >$OWN/HEAD && echo done
+echo work >file && echo ref >$BRANCHES/new && echo here >$OWN/HEAD && echo done
 """
 
 
@@ -27,7 +27,8 @@ def trees(tmp_path):
     """A repository of its own, and a work tree that is linked to it."""
     git = tmp_path / "main/.git"
     linked, own = tmp_path / "linked", git / "worktrees/linked"
-    for folder in (git / "hooks", git / "info", git / "objects", git / "refs", own, git / "worktrees/other", linked):
+    folders = ("hooks", "info", "objects", "refs/heads/aw", "logs/refs/heads/aw", "worktrees/other")
+    for folder in (*(git / name for name in folders), own, linked):
         folder.mkdir(parents=True)
     files = {
         git / "config": "[core]",
@@ -49,21 +50,58 @@ def contents(tree, git):
     return [path.read_text() for path in paths]
 
 
+def run_in_box(level, tree, script, **env):
+    env = {"PATH": os.defpath} | {name: str(path) for name, path in env.items()}
+    return run_script(script, env, cwd=tree, timeout_s=20, box=Box(level, mount_worktree(tree, "aw/mine")))
+
+
 @pytest.mark.skipif(not SEALED.is_available, reason=SEALED.obstacle)
 @pytest.mark.parametrize("which", ["main", "linked"])
 def test_what_runs_later_stays_as_it_is_whatever_is_renamed_around_it(trees, which):
     tree, git, own = trees[which]
     before = contents(tree, git)
-    env = {"PATH": os.defpath, "GIT": str(git), "OWN": str(own)}
+    branches = git / "refs/heads/aw"
 
-    ended = run_script(ATTACKS, env, cwd=tree, timeout_s=20, box=Box(Level.SEALED, mount_worktree(tree)))
+    ended = run_in_box(Level.SEALED, tree, ATTACKS, GIT=git, OWN=own, BRANCHES=branches)
 
     assert b"done\n" == ended.stdout, ended.stderr
     assert before == contents(tree, git)
     assert [] == list((git / "hooks").iterdir())
     assert ("work\n", "ref\n", "here\n") == tuple(
-        path.read_text() for path in (tree / "file", git / "refs/new", own / "HEAD")
+        path.read_text() for path in (tree / "file", branches / "new", own / "HEAD")
     )
+
+
+@pytest.mark.parametrize("level", [Level.GUARDED, Level.SEALED])
+def test_of_the_folder_of_git_what_a_commit_needs_is_written_and_nothing_else(trees, level):
+    if obstacle := find_level(level).obstacle:
+        pytest.skip(obstacle)
+    tree, git, _ = trees["linked"]
+    script = (
+        "for path in hooks/new config HEAD index packed-refs refs/heads/main refs/tags/new worktrees/other/HEAD; do "
+        "echo x 2>/dev/null >>$GIT/$path && echo $path; done; "
+        "for path in objects/new refs/heads/aw/mine logs/refs/heads/aw/mine; do echo x >$GIT/$path || echo $path; done"
+    )
+
+    ended = run_in_box(level, tree, script, GIT=git)
+
+    assert b"" == ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("level", [Level.GUARDED, Level.SEALED])
+def test_link_that_was_left_where_a_mount_would_be_leads_nowhere(trees, tmp_path, level):
+    """What a box wrote is there when the next one is made, which must not follow it out of the work tree."""
+    if obstacle := find_level(level).obstacle:
+        pytest.skip(obstacle)
+    tree = trees["linked"][0]
+    (tree / ".claude").symlink_to("..")  # would show all that lies beside the tree, to be written
+    (tree / ".vscode").symlink_to(tmp_path / "main")
+    (tmp_path / "secret").write_text("secret")
+
+    ended = run_in_box(level, tree, "cat .claude/secret .vscode/.envrc; echo x >.claude/new; true")
+
+    assert b"" == ended.stdout
+    assert not (tmp_path / "new").exists()
 
 
 def test_what_is_new_of_what_runs_later_is_seen(trees):
@@ -109,7 +147,7 @@ def test_programs_that_git_is_configured_to_run_are_found(given):
 def test_links_that_were_left_are_not_followed(given, tmp_path):
     (given / "inner/.github").symlink_to(tmp_path)
     (given / "inner/.envrc").symlink_to(tmp_path / "linked")
-    paths = [mount.path for mount in mount_trees(given)]
+    paths = [mount.path for mount in drop_links(Box(Level.SEALED, mount_trees(given))).mounts]
 
     assert [path for path in paths if ".github" in path and "inner" in path] == []
     assert str(given / "inner/.envrc") not in paths

@@ -37,11 +37,12 @@ def find(engine: Engine, draft: Draft) -> Found:
         kind = find_kind(engine, draft.next_account or None, "" if draft.start is None else draft.start.runtime)
         repository = engine.work.repository(folder)
         if repository is None:
-            return Found(folder, kind=kind)
+            return Found(folder, kind=kind, isolation=engine.work.usual_isolation)
         told = engine.worktrees.setup_of(folder, draft.base)
     except RunnerError as error:
         return Found(folder, problem=error.message)
-    return Found(folder, repository, told.setup, told.is_allowed, kind)
+    usual = engine.work.usual_isolation
+    return Found(folder, repository, told.setup, told.is_allowed, kind, isolation=usual, levels=engine.work.levels())
 
 
 def begin(engine: Engine, draft: Draft, prompt: str, allowed: tuple[Path, str] | None = None) -> BegunWork:
@@ -59,6 +60,7 @@ def begin(engine: Engine, draft: Draft, prompt: str, allowed: tuple[Path, str] |
         prompt=prompt.strip() or None,
         profile=draft.profile,
         uses_worktree=has_branch,
+        isolation=draft.wanted_isolation,
         parameters={"model": start.cli_model} if start.cli_model else {},
     )
     if allowed is not None:

@@ -14,6 +14,8 @@ from oulipoly_engine.cli.base.questions import parse_agreed
 from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.cli.live import follow
 from oulipoly_engine.cli.live.turn_result import tell_result, watch
+from oulipoly_engine.core.agents.containers import CONTAINER
+from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.live.sessions import QueuedMessage
     from oulipoly_engine.facade.live.standing import LiveStatus
 
+_LEVELS = (*(level.value for level in Level), CONTAINER)  # the last is refused with a sentence
 _MORE = {  # behind the summary, in a command's help
     "new": "It is begun on the best account of MODEL's pool, and lives on when this command has ended.",
     "send": "It begins a turn, or waits for the one that runs. The text may be piped in; --wait prints the answer.",
@@ -70,6 +73,12 @@ def _add_new(parser: Parser) -> None:
     parser.add_argument("--branch", metavar="B", help="with --repo: where its own branch begins (default: HEAD)")
     parser.add_argument("--reuse-branch", action="store_true", help="with --branch: work on that branch itself")
     parser.add_argument("--no-setup", action="store_true", help="with --repo: run no commands of its settings")
+    parser.add_argument(
+        "--isolation", choices=_LEVELS, default="", help="with --repo: the box of its CLI (default: `work_isolation`)"
+    )
+    parser.add_argument(
+        "--address", action="append", default=[], metavar="HOST[:PORT]", help="sealed: reached besides its model"
+    )
     parser.add_argument("--lifecycle", choices=LIFECYCLES, help="oneshot: it ends with its first turn")
     parser.add_argument("--prompt", metavar="TEXT", help="the first message")
     parser.add_argument("--wait", action="store_true", help="wait for the answer to it")
@@ -92,6 +101,8 @@ def _new(context: Context, options: Namespace) -> int:
     folder = options.cwd or Path.cwd()
     if options.repo is None and (options.branch or options.reuse_branch):
         raise UsageInvalid("--branch and --reuse-branch are for a worktree: name its repository with --repo")
+    if options.repo is None and (options.isolation or options.address):
+        raise UsageInvalid("--isolation and --address are for a worktree: name its repository with --repo")
     if options.reuse_branch and not options.branch:
         raise UsageInvalid("--reuse-branch works on the branch of --branch: name it")
     if options.terminal:
@@ -145,6 +156,8 @@ def _new_work(context: Context, options: Namespace, folder: Path) -> int:
             prompt=options.prompt,
             profile=options.profile,
             title=options.name,
+            isolation=options.isolation,
+            addresses=tuple(options.address),
             parameters={
                 key: value for key, value in (("model", options.cli_model), ("effort", options.effort)) if value
             },
@@ -154,7 +167,8 @@ def _new_work(context: Context, options: Namespace, folder: Path) -> int:
     session, worktree = begun.session, begun.worktree
     told: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "session_id": session.session_id}
     told |= {"runtime_id": session.runtime_id, "account": session.account, "why": begun.why}
-    told |= {"lifecycle": session.lifecycle, "waits_for": begun.waits_for or None}
+    held = {"isolation": session.opening.level, "login_in_reach": begun.login_in_reach or None}
+    told |= {"lifecycle": session.lifecycle, "waits_for": begun.waits_for or None, **held}
     told |= {"worktree_path": None if worktree is None else worktree.path}
     told |= {"branch": None if worktree is None else worktree.branch}
     if begun.turn_id is not None:
@@ -164,7 +178,9 @@ def _new_work(context: Context, options: Namespace, folder: Path) -> int:
         return tell_result(context.program, result, session, told, as_json=options.json)
     notes = [begun.waits_for or f"on {session.runtime_id}: {begun.why}"]
     if worktree is not None:
-        notes.append(f"branch {plain(worktree.branch)} in {plain(worktree.path)}")
+        place = f"branch {plain(worktree.branch)} in {plain(worktree.path)}"
+        notes.append(f"{place}, isolation {session.opening.level}")
+    notes += filter(None, (begun.login_in_reach,))
     return tell(options, told, session.session_id, notes=notes)
 
 

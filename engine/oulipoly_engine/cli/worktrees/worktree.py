@@ -12,6 +12,7 @@ from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.worktrees.retention import WorktreeStatus, describe_ignored, describe_size, why_kept
 from oulipoly_engine.core.worktrees.setup_file import NAME
@@ -81,6 +82,7 @@ def worktree_json(worktree: Worktree) -> dict[str, Any]:
         "base_commit": worktree.base_commit,
         "state": worktree.state,
         "reason": worktree.reason or None,
+        "isolation": worktree.isolation or Level.NONE.value,
         "ports": None if first is None else {"first": first, "last": first + worktree.port_count - 1},
         "salvage": worktree.salvage or None,
         "created_at": to_text(worktree.created_at),
@@ -111,10 +113,10 @@ def status_json(status: WorktreeStatus) -> dict[str, Any]:
 def _row(status: WorktreeStatus) -> list[str]:
     worktree, look = status.worktree, status.look
     commits = "-" if look.ahead is None else f"+{look.ahead} -{look.behind}"
-    state = f"{worktree.state}, runs" if status.is_running else worktree.state
+    state = [worktree.state, *(["runs"] if status.is_running else []), worktree.isolation]
     return [
         worktree.session_id[:8],
-        state,
+        ", ".join(filter(None, state)),
         plain(worktree.branch),
         commits,
         str(look.changed_files) + (f", {look.unfinished}" if look.unfinished else ""),

@@ -21,6 +21,7 @@ from oulipoly_engine.config.schema.fields import (
     Text,
     make_whole_check,
 )
+from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.live.launch.cli_options import THINKING_LEVELS
 from oulipoly_engine.core.text import leave_key
 
@@ -114,6 +115,9 @@ class SettingsTable(Table):
     )
     work_prune_ignored: bool = Field(
         False, description="Whether worktrees go by themselves also with what git ignores, which nothing keeps."
+    )
+    work_isolation: Annotated[str, OneOf(*(level.value for level in Level))] = Field(
+        "none", description="In which box the CLI of a session with a worktree of its own stands, if nothing is said."
     )
     work_max_running: Count = Field(
         0, description="How many sessions with a worktree of their own may run at once, the others wait; 0: any number."

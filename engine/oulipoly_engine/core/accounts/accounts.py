@@ -219,6 +219,7 @@ class Settings(Record):
     work_keep_days: int = 90  # after which `worktree prune` drops what removed worktrees held; 0: never
     work_prune_days: int = 30  # without use, after which a clean and merged worktree goes by itself; 0: never
     work_prune_ignored: bool = False  # also with what git ignores, which nothing keeps
+    work_isolation: str = "none"  # of `core.boxes.box.Level`: of sessions with a worktree of their own
     work_max_running: int = 0  # sessions with a worktree of their own that run at once; 0: any number
     auto_compaction: bool = True  # of live sessions whose CLI cannot compact
     compaction_threshold: float = 0.8  # of the context's window

@@ -1,4 +1,4 @@
-"""What an agent's processes reach: its tree, its mounts, and what its programs need. Pure."""
+"""What CLIs in boxes reach: an agent's tree and mounts, or a work tree, and what their programs need. Pure."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.boxes.box import Access, Box, Level, Limits, Network
 from oulipoly_engine.core.boxes.box import Mount as BoxMount
 
+OF_WORK = ("home", "tmp")  # what a box of a work tree writes of its own
 _NAMES = ("/etc/passwd", "/etc/group", "/etc/machine-id")  # programs ask who their user is
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib")
 _NODE_PACKAGE = re.compile(r".*?/node_modules/(?:@[^/]+/)?[^/]+(?=/)")  # of Node: the outermost that a path lies in
@@ -41,11 +42,35 @@ def agent_box(
     for mount in mounts:  # in their order: a later one lies over an earlier one
         access = Access.READ if mount.is_read_only else Access.WRITE
         shown += trees.get(mount.host, (BoxMount(mount.host, access),))
-    shown += [BoxMount(path, Access.READ, is_optional=True) for path in (*_NAMES, *reads)]
-    shown.append(BoxMount(root, Access.READ))  # behind a mount that may lie around it
-    shown += [BoxMount(f"{root}/{name}", Access.WRITE) for name in WRITABLE]
-    shown += [BoxMount(path, Access.WRITE) for path in writes]
+    shown += _list_own(root, WRITABLE, reads, writes)  # behind a mount that may lie around it
     return Box(Level(level), tuple(shown), network, limits=limits, folder=f"{root}/workspace")
+
+
+def work_box(
+    level: Level,
+    root: str,
+    folder: str,
+    mounts: Sequence[BoxMount],
+    *,
+    reads: Sequence[str],
+    writes: Sequence[str],
+    network: Network,
+) -> Box:
+    """Return the box of a CLI that works in a work tree.
+
+    root: of what is the box's own. folder: the work tree; mounts: what is seen of it and of its repository. reads,
+    writes: what its program needs besides.
+    """
+    shown = (*_list_own(root, OF_WORK, reads, writes), *mounts)
+    return Box(level, shown, network, folder=folder)
+
+
+def _list_own(root: str, writable: Sequence[str], reads: Sequence[str], writes: Sequence[str]) -> Iterator[BoxMount]:
+    for path in (*_NAMES, *reads):
+        yield BoxMount(path, Access.READ, is_optional=True)
+    yield BoxMount(root, Access.READ)
+    for path in (*(f"{root}/{name}" for name in writable), *writes):
+        yield BoxMount(path, Access.WRITE)
 
 
 def agent_network(level: str, runtime: str) -> Network:

@@ -26,20 +26,27 @@ class EnvironmentPlan(Record):
 
 def locked_environment(plan: EnvironmentPlan) -> list[tuple[str, str]]:
     """Return the names and values that every process of an agent has, in the order of the contract."""
-    home = f"{plan.root}/home"
     pairs = [
-        ("PATH", ":".join(plan.bin_dirs)),
-        ("HOME", home),
-        ("XDG_CONFIG_HOME", f"{home}/.config"),
-        ("XDG_CACHE_HOME", f"{home}/.cache"),
-        ("XDG_DATA_HOME", f"{home}/.local/share"),
-        ("TMPDIR", f"{plan.root}/tmp"),  # noqa: S108 - of its own tree
-        ("LANG", "C.UTF-8"),
+        *box_environment(plan.root, plan.bin_dirs),
         ("OTTERS_AGENT_ROOT", plan.root),
         ("OTTERSD_URL", plan.url),
         ("OTTERS_AGENT_TOKEN", plan.token),
     ]
     return [pair for pair in pairs if pair[1]]
+
+
+def box_environment(root: str, bin_dirs: Sequence[str]) -> list[tuple[str, str]]:
+    """Return what every process has that stands in a box. root: of what is its own."""
+    home = f"{root}/home"
+    return [
+        ("PATH", ":".join(bin_dirs)),
+        ("HOME", home),
+        ("XDG_CONFIG_HOME", f"{home}/.config"),
+        ("XDG_CACHE_HOME", f"{home}/.cache"),
+        ("XDG_DATA_HOME", f"{home}/.local/share"),
+        ("TMPDIR", f"{root}/tmp"),  # noqa: S108 - of its own tree
+        ("LANG", "C.UTF-8"),
+    ]
 
 
 def with_product_names(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

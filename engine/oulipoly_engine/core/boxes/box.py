@@ -58,6 +58,7 @@ class Mount(Record):
     access: Access
     source: str = ""  # what lies there, where that lies elsewhere outside; of a link: where it leads
     is_optional: bool = False  # nothing lies there outside: then it is left out
+    within: str = ""  # a folder that others write: left out too where a link leads there from it
 
 
 class Limits(Record):
@@ -91,6 +92,7 @@ _FOR_NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
 # What git, a shell, an editor or a CI service of the user's runs later, outside the box: in a folder of git, and in a
 # work tree.
 _OF_GIT = ("hooks", "config", "config.worktree", "info/attributes", "commondir", "gitdir", "modules", "worktrees")
+_OF_OWN = ("commondir", "gitdir", "config.worktree")  # of the folder of git that is a work tree's own
 _OF_TREE = (
     *(".gitmodules", ".gitattributes", ".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".husky"),
     *(".pre-commit-config.yaml", ".github/workflows", ".gitlab-ci.yml", ".circleci", ".ci", "Jenkinsfile", ".vscode"),
@@ -110,25 +112,49 @@ def list_runs_later(root: str, git: str = "") -> tuple[str, ...]:
     return (*paths, *(posixpath.join(git or posixpath.join(root, ".git"), name) for name in _OF_GIT))
 
 
-def protect_worktree(root: str, git: str = "", own: str = "") -> tuple[Mount, ...]:
+def protect_worktree(root: str, git: str = "", own: str = "", branch: str = "") -> tuple[Mount, ...]:
     """Return the mounts of a work tree that is written, with what runs later read-only, where it is there.
 
-    git: of a linked work tree, the folder of git that it shares; own: the folder in it that is the tree's alone.
-    A folder between is mounted too: it could be put aside otherwise, with what is read-only in it, and made anew.
+    git: of a linked work tree, the folder of git that it shares; own: the folder in it that is the tree's alone;
+    branch: what it commits to. A folder between is mounted too: it could be put aside otherwise, with what is read-only
+    in it, and made anew. Whoever wrote in the tree before may have left a link at any of these paths.
     """
-    mounts = [Mount(root, Access.WRITE)]
-    tops = [root]
+    paths = list_runs_later(root)
     if git:
-        mounts += (Mount(posixpath.join(root, ".git"), Access.READ), Mount(git, Access.WRITE))
-        tops.append(git)
-    paths = list_runs_later(root, git)
+        paths = tuple(posixpath.join(root, name) for name in _OF_TREE)
     between = dict.fromkeys(posixpath.dirname(path) for path in paths)
-    mounts += (Mount(path, Access.WRITE, is_optional=True) for path in between if path not in tops)
-    mounts += (Mount(path, Access.READ, is_optional=True) for path in paths)
-    if own:
-        fixed = (posixpath.join(own, name) for name in ("commondir", "gitdir", "config.worktree"))
-        mounts += (Mount(own, Access.WRITE), *(Mount(path, Access.READ, is_optional=True) for path in fixed))
+    mounts = [Mount(root, Access.WRITE)]
+    mounts += (Mount(path, Access.WRITE, is_optional=True, within=root) for path in between if path != root)
+    mounts += (Mount(path, Access.READ, is_optional=True, within=root) for path in paths)
+    if git:
+        mounts += (Mount(posixpath.join(root, ".git"), Access.READ, within=root), *_share_git(git, own, branch))
     return tuple(mounts)
+
+
+def _share_git(git: str, own: str, branch: str) -> Iterator[Mount]:
+    """Yield what a linked work tree needs of the folder of git that it shares, to commit to its branch.
+
+    All else there is read: hooks and configuration, the other branches, and what the main checkout and the other work
+    trees stand at.
+    """
+    yield Mount(git, Access.READ)
+    for folder in list_commit_folders(git, branch):
+        yield Mount(folder, Access.WRITE, is_optional=True)
+    yield Mount(own, Access.WRITE)
+    for name in _OF_OWN:
+        yield Mount(posixpath.join(own, name), Access.READ, is_optional=True, within=own)
+
+
+def list_commit_folders(git: str, branch: str) -> tuple[str, ...]:
+    """Return the folders of a folder of git that a commit to a branch writes, where they are there."""
+    others = (posixpath.join(git, name) for name in ("objects", "reftable", "lfs"))
+    return (*list_branch_folders(git, branch), *others)
+
+
+def list_branch_folders(git: str, branch: str) -> tuple[str, ...]:
+    """Return the folders of a branch and of its log, where git has not packed them away."""
+    of_branch = posixpath.dirname(posixpath.join("refs/heads", branch))
+    return (posixpath.join(git, of_branch), posixpath.join(git, "logs", of_branch))
 
 
 def list_unheld(box: Box, *, is_root: bool = False) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.live.events import Prompt, RequestKind
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.records import Record
@@ -68,6 +69,13 @@ class SessionOptions(Record):
     branches: tuple[Branch, ...] = ()
     compaction: str = "idle"  # of `core.sessions.compaction.STATES`
     is_recorded: bool = False  # its CLI had it before it was a live session
+    isolation: str = ""  # of `core.boxes.box.Level`, in which its CLI stands; empty: none
+    addresses: tuple[str, ...] = ()  # that a sealed CLI reaches besides its model
+
+    @property
+    def level(self) -> str:
+        """Return its isolation as it is shown."""
+        return self.isolation or Level.NONE.value
 
 
 class LiveSession(Record):

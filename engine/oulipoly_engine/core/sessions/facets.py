@@ -48,6 +48,7 @@ class LiveStanding(Record):
     has_turn: bool  # a turn is open
     has_request: bool  # a request waits for an answer
     has_message: bool  # a message waits for its process
+    isolation: str = ""  # of the box in which its CLI stands; empty: in none
 
 
 class Facets(Record):
@@ -58,6 +59,7 @@ class Facets(Record):
     is_alive: bool = False  # its host lives
     is_waiting: bool = False  # for the answer of a person
     live_id: str = ""  # of its live session; empty: it is none
+    isolation: str = ""  # as its standing has it
 
 
 RECORDED = Facets()
@@ -104,11 +106,14 @@ def live_facets(standing: LiveStanding, *, is_alive: bool, in_terminal: bool) ->
     """
     kind = SessionKind.WORK if standing.is_work else SessionKind.LIVE
     if in_terminal and not is_alive:
-        return Facets(kind, IN_TERMINAL.status, is_alive=True, live_id=standing.session_id)
+        return Facets(
+            kind, IN_TERMINAL.status, is_alive=True, live_id=standing.session_id, isolation=standing.isolation
+        )
     status = choose_status(standing, is_alive=is_alive)
     if status == "closed" and standing.ended:
         status = standing.ended
-    return Facets(kind, status, is_alive, is_alive and standing.has_request, standing.session_id)
+    is_waiting = is_alive and standing.has_request
+    return Facets(kind, status, is_alive, is_waiting, standing.session_id, standing.isolation)
 
 
 def seems_lost(standing: LiveStanding, *, is_alive: bool) -> bool:
@@ -130,8 +135,10 @@ def facets_fit(query: Query, facets: Facets) -> bool:
 
 def facets_text(facets: Facets) -> str:
     """Return what a list says of a session besides what is recorded; nothing where that says all."""
+    state = STATUSES.get(facets.status, facets.status)
     if facets.is_waiting:
-        return f"{facets.kind}: {WAITS}"
-    if facets.kind is SessionKind.RECORDED or facets.status == "closed":
-        return ""
-    return f"{facets.kind}: {STATUSES.get(facets.status, facets.status)}"
+        state = WAITS
+    elif facets.kind is SessionKind.RECORDED or facets.status == "closed":
+        state = ""
+    words = ", ".join(filter(None, (state, facets.isolation)))
+    return words and f"{facets.kind}: {words}"

@@ -43,3 +43,8 @@ class Worktree(Record):
     salvage: str = ""  # the reference that holds what a removal would have lost
     settings: Mapping[str, Any] = field(default_factory=dict)  # of its repository, as they were when it was made
     git_folder: str = ""  # what all worktrees of the repository share, as the real path
+
+    @property
+    def isolation(self) -> str:
+        """Return the level of the box in which every CLI stands that works in it; empty: in none."""
+        return str(self.settings.get("isolation", ""))

@@ -235,7 +235,7 @@ class Wiring(Record):
         """Return what steps on worktrees and branches work with."""
         from oulipoly_engine.service.worktrees.base.repository import Resources
 
-        return Resources(store, self.paths.locks, self.paths.data / "worktrees", self.clock)
+        return Resources(store, self.paths.locks, self.paths.worktree_files, self.clock)
 
     def invoker(
         self,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.accounts.accounts import Model, PoolMember, restrict_to_account
+from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.live.launch.cli_options import CliOptions, choose_thinking, find_refusal, words_for
 from oulipoly_engine.core.live.models import check_model
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
@@ -179,13 +180,16 @@ def _choose_from_pool(
     files = home.files
     accounts, settings = files.accounts(), files.settings()
     pooled = {member.account for member in model.members}
+    able_runtimes = [
+        runtime for runtime in _find_runtimes(catalogue, wish) if runtime.is_enabled and runtime.account in pooled
+    ]
     refusals = {
-        runtime.account: find_refusal(runtime, catalogue.clis.get(runtime.id), wish.asks)
-        for runtime in _find_runtimes(catalogue, wish)
-        if runtime.is_enabled and runtime.account in pooled
+        runtime.account: find_refusal(runtime, catalogue.clis.get(runtime.id), wish.asks) for runtime in able_runtimes
     }
     if refusals and all(refusals.values()):
         raise UsageInvalid(next(iter(refusals.values())))
+    if wish.options.isolation == Level.SEALED:
+        refusals = _refuse_unkept(home, catalogue, able_runtimes, refusals)
     able = {account for account, refusal in refusals.items() if not refusal}
     fresh = home.wiring.freshness(store, accounts, files.scripts(), home.note, home.listeners)
     launcher = home.wiring.launcher(store, accounts, settings, fresh, note=home.note, is_shown=True)
@@ -197,6 +201,33 @@ def _choose_from_pool(
             f"{wish.model!r} has no CLI that can be driven: `agents runtime list` lists those that have"
         )
     return _Choice(runtime, why, chosen.member, chosen.decision, chosen.model_name)
+
+
+def _refuse_unkept(
+    home: Home, catalogue: Catalogue, runtimes: Sequence[Runtime], refusals: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the refusals with those of accounts whose login no sealed box can do without. Raises AccountUnusable."""
+    from oulipoly_engine.service.agents.logins import explain_refusal  # noqa: PLC0415 - 40 ms, few are in boxes
+
+    reasons = {
+        runtime.account: find_login_in_reach(home, catalogue, Level.SEALED, runtime.id)
+        for runtime in runtimes
+        if not refusals[runtime.account]
+    }
+    if reasons and all(reasons.values()):
+        raise AccountUnusable(explain_refusal(*next(iter(reasons.items()))))
+    return {**refusals, **reasons}
+
+
+def find_login_in_reach(home: Home, catalogue: Catalogue, level: str, runtime_id: str) -> str:
+    """Return why the login of a runtime's account would be within reach of a CLI in a box; empty: it would not."""
+    from oulipoly_engine.service.agents.logins import CliAccount, describe_login  # noqa: PLC0415 - as above
+
+    runtime = catalogue.find(runtime_id)
+    if runtime is None:
+        return ""
+    chosen = CliAccount(runtime, catalogue.clis.get(runtime.id), home.files.accounts().get(runtime.account))
+    return describe_login(level, chosen, home.clock)
 
 
 def ask_never_asked(home: Home, store: Store, runtime_id: str) -> None:

@@ -86,6 +86,7 @@ def to_json(status: LiveStatus) -> dict[str, Any]:
         "account": session.account,
         "profile": session.opening.profile or None,
         "policy": status.policy or None,
+        "isolation": session.opening.level,
         "workspace": session.workspace,
         "branch": None if tree is None else tree.branch,
         "base": None if tree is None else tree.base,
@@ -99,6 +100,7 @@ def to_json(status: LiveStatus) -> dict[str, Any]:
 def describe_lines(status: LiveStatus, program: str = "agents") -> list[str]:
     """Return how a session stands, and what of it waits for its user, for people."""
     session = status.session
+    may_do = describe_policy(session.opening.profile, status.policy)
     how = ""
     if status.status == "closed" and session.ended not in ("", "closed"):
         how = f", {session.ended}"
@@ -107,7 +109,7 @@ def describe_lines(status: LiveStatus, program: str = "agents") -> list[str]:
         f"status:   {status.status}{how}" + (f": {plain(session.status_reason)}" if session.status_reason else ""),
         f"runtime:  {session.runtime_id}" + (f", account {session.account}" if session.account else ""),
         f"model:    {plain(status.model) or 'as its CLI chooses'}",
-        f"may do:   {plain(describe_policy(session.opening.profile, status.policy))}",
+        f"may do:   {plain(may_do)}, isolation {session.opening.level}",
         f"folder:   {plain(session.workspace)}",
     ]
     if status.turn_input:
@@ -210,6 +212,7 @@ def _judge(
         has_turn=turn is not None,
         has_request=asks,
         has_message=bool(queue),
+        isolation=session.opening.isolation,
     )
     is_starting = turn is not None and turn.status == "starting"
     able = session.opening.capabilities

@@ -9,6 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from oulipoly_engine.core.agents.containers import CONTAINER
+from oulipoly_engine.core.boxes.allow_list import parse_allowed
+from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.core.live.events import ItemEnded
 from oulipoly_engine.core.live.orders import Cancel, TellMessage
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, acts_unasked
@@ -26,6 +29,8 @@ from oulipoly_engine.core.worktrees.work import (
 )
 from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid, translate_system_errors
 from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.own_process import require_person
+from oulipoly_engine.facade.live.beginning import find_login_in_reach
 from oulipoly_engine.facade.live.sessions import LiveSessions, NewSession
 from oulipoly_engine.facade.live.standing import LiveStatus, count_places, describe
 from oulipoly_engine.paths import expand_user
@@ -36,6 +41,7 @@ from oulipoly_engine.service.live.session_log import MOST_LINES, read_tail
 from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.boxes.levels import Availability
     from oulipoly_engine.core.runs.markers import ParentRef
     from oulipoly_engine.core.worktrees.trace import RunTrace
     from oulipoly_engine.core.worktrees.worktrees import Worktree
@@ -65,6 +71,8 @@ class NewWork(Record):
     runs_setup: bool = True  # the commands that the repository's own settings name
     parameters: Mapping[str, Any] = {}
     turn_silence_s: float = TURN_SILENCE_S  # 0: any
+    isolation: str = ""  # of `core.boxes.box.Level`, in a worktree; empty: as `work_isolation` says
+    addresses: tuple[str, ...] = ()  # that a sealed one reaches besides its model
     parent: ParentRef | None = None
 
 
@@ -76,6 +84,7 @@ class BegunWork(Record):
     worktree: Worktree | None
     turn_id: str | None = None
     waits_for: str = ""  # why it has not been started yet
+    login_in_reach: str = ""  # why its login is, though it stands in a box; empty: it is not, or stands in none
 
 
 class SessionFiles(Record):
@@ -128,12 +137,18 @@ class WorkSessions:
         if wish.lifecycle == "oneshot" and not (wish.prompt or "").strip():
             raise UsageInvalid("a one-shot session needs its message: give it a prompt")
         self._home.refuse_if_read_only("begin a session")
+        isolation = self.choose_isolation(wish)
         session_id, worktree = str(uuid.uuid4()), None
         parameters = read_parameters(self._kind_of(wish), wish.parameters, wish.profile)
         folder = wish.repository.absolute()
         if wish.uses_worktree:
             worktree = self._worktrees().create(
-                session_id, folder, wish.branch, wish.reuses, runs_setup=wish.runs_setup
+                session_id,
+                folder,
+                wish.branch,
+                wish.reuses,
+                runs_setup=wish.runs_setup,
+                isolation=isolation,
             )
             folder = Path(worktree.path)
         elif wish.branch:
@@ -160,6 +175,8 @@ class WorkSessions:
                         turn_silence_s=wish.turn_silence_s,
                         parameters=dict(wish.parameters),
                         never_asks=parameters.never_asks,
+                        isolation=isolation,
+                        addresses=wish.addresses,
                     ),
                     starts=not waits_for,
                 )
@@ -168,7 +185,62 @@ class WorkSessions:
             if worktree is not None and not self._is_known(session_id):
                 self._worktrees().remove(session_id, force=True)
             raise
-        return BegunWork(begun.session, begun.why, worktree, begun.turn_id, waits_for)
+        reason = self._find_login_in_reach(begun.session)
+        return BegunWork(begun.session, begun.why, worktree, begun.turn_id, waits_for, reason)
+
+    def choose_isolation(self, wish: NewWork) -> str:
+        """Return the level of the box in which a wish's CLI is to stand; empty: none.
+
+        Raises UsageInvalid, IsolationUnavailable where this machine cannot give it, and RequestRefused where an agent
+        wishes for less than `work_isolation` says.
+        """
+        usual = self.usual_isolation if wish.uses_worktree else ""
+        level = wish.isolation or usual
+        if level == CONTAINER:
+            raise UsageInvalid("a session in a worktree is none, guarded or sealed: containers are for agents")
+        if level not in ("", *Level):
+            raise UsageInvalid(f"there is no isolation {level!r}: {', '.join(Level)}")
+        if wish.addresses and level != Level.SEALED:
+            raise UsageInvalid("--address needs --isolation sealed: the network of other levels is this machine's")
+        for text in wish.addresses:
+            parse_allowed(text)
+        if self.is_weaker(wish):
+            require_person(f"begin a session at the isolation {level}, below {usual} of `work_isolation`")
+        if level in ("", Level.NONE):
+            return ""
+        if not wish.uses_worktree:
+            raise UsageInvalid("an isolation is for a session in a worktree: name its repository with --repo")
+        from oulipoly_engine.service.agents.work_box import check_level  # noqa: PLC0415 - 40 ms, few are in boxes
+
+        check_level(level)
+        return level
+
+    @property
+    def usual_isolation(self) -> str:
+        """Return the level of the box of sessions in worktrees of which nothing else is said."""
+        return self._home.files.settings().work_isolation
+
+    def levels(self) -> tuple[Availability, ...]:
+        """Return the levels that there are, weakest first, each with why this machine cannot give it."""
+        from oulipoly_engine.process.boxes.machine import available_levels  # noqa: PLC0415 - only a form asks
+
+        return available_levels()
+
+    def is_weaker(self, wish: NewWork) -> bool:
+        """Return whether a wish asks for less isolation than `work_isolation` says."""
+        levels = tuple(Level)
+        usual = self.usual_isolation
+        if not wish.uses_worktree or wish.isolation not in levels or usual not in levels:
+            return False
+        return levels.index(Level(wish.isolation)) < levels.index(Level(usual))
+
+    def _find_login_in_reach(self, session: LiveSession) -> str:
+        """Return why the login of a session's account is within reach of its box; empty: it is not."""
+        level = session.opening.isolation
+        if not level:
+            return ""
+        reason = find_login_in_reach(self._home, self._live.catalogue(), level, session.runtime_id)
+        return reason and f"the login of {session.account or session.runtime_id} is within its reach: {reason}"
 
     def acts_unasked(self, wish: NewWork) -> bool:
         """Return whether a wish lets its session do what nobody is asked for. Raises RunnerError.

@@ -64,17 +64,25 @@ class Worktrees(Part):
 
     # Making ----------------------------------------------------------------------------------------------------------
     def create(
-        self, session_id: str, repository: Path, base: str = "", reuses: bool = False, *, runs_setup: bool = True
+        self,
+        session_id: str,
+        repository: Path,
+        base: str = "",
+        reuses: bool = False,
+        *,
+        runs_setup: bool = True,
+        isolation: str = "",
     ) -> Worktree:
         """Make the worktree of a session, on the branch `aw/<session id>` from a base, and return it.
 
         base: a branch, tag or commit; empty: what the folder stands at. reuses: work on the branch `base` itself.
+        isolation: of the box in which its CLIs are to stand; empty: in none.
         Raises RequestRefused, and leaves nothing then; SetupNotAllowed where the repository's commands need a person.
         """
         self._home.refuse_if_read_only("make a worktree")
         with self._home.lend_store() as store:
             resources = self.settled(store)
-            wish = NewWorktree(session_id, repository, base, reuses, runs_setup)
+            wish = NewWorktree(session_id, repository, base, reuses, runs_setup, isolation)
             return create.create(resources, wish)
 
     def setup_of(self, repository: Path, base: str = "") -> RepositorySetup:

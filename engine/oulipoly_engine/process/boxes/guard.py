@@ -21,6 +21,7 @@ from typing import Protocol, TypeVar
 
 from oulipoly_engine.core.boxes.box import Box, Network
 from oulipoly_engine.core.boxes.landlock import Rule, list_rules, pack_rule, pack_ruleset, socket_filter
+from oulipoly_engine.process.boxes.worktree import drop_links
 
 # System calls, the same on all machines.
 _CREATE = 444
@@ -97,7 +98,7 @@ def _restrict_thread(box: Box) -> None:
     attributes = pack_ruleset(abi, box.network)
     ruleset = _call(_CREATE, attributes, ctypes.c_size_t(len(attributes)), 0)
     try:
-        for rule in list_rules(box):
+        for rule in list_rules(drop_links(box)):
             with _opened(rule) as descriptor:
                 if descriptor is not None:
                     _add(ruleset, rule, descriptor, abi)

@@ -5,19 +5,33 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from oulipoly_engine.core.boxes.box import Mount, list_runs_later, protect_worktree
+from oulipoly_engine.core.boxes.box import Box, Mount, list_runs_later, protect_worktree
+from oulipoly_engine.records import replace
 
 _LINE = "gitdir: "
 _LONGEST = 4096
 
 
-def mount_worktree(root: Path) -> tuple[Mount, ...]:
-    """Return the mounts of a work tree that is written; of a linked one its folders of git too.
+def mount_worktree(root: Path, branch: str = "") -> tuple[Mount, ...]:
+    """Return the mounts of a work tree that is written; of a linked one also what its commits to a branch need.
 
     root: absolute, and no link. A `.git` that points where it is not known is not followed: git does not work there.
     """
     git, own = _find_git(root)
-    return protect_worktree(str(root), git, own)
+    return protect_worktree(str(root), git, own, branch)
+
+
+def drop_links(box: Box) -> Box:
+    """Return a box without the mounts that a link leads to which somebody may have left in a folder that they write."""
+    return replace(box, mounts=tuple(mount for mount in box.mounts if not _is_behind_link(mount)))
+
+
+def _is_behind_link(mount: Mount) -> bool:
+    if not mount.within:
+        return False
+    path = Path(mount.path)
+    below = (path, *path.parents)[: len(path.relative_to(mount.within).parts)]
+    return any(each.is_symlink() for each in below)
 
 
 def list_present(root: Path) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Whether the login of an account stays on the host, away from an agent's box, and what its CLI starts with then."""
+"""Whether the login of an account stays on the host, away from a box, and what its CLI starts with then."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock
@@ -73,8 +73,34 @@ class CliAccount(Record):
     account: Account | None
 
 
+class CliBox(Record):
+    """Where a CLI stands that is started on an account."""
+
+    level: str
+    homes: Path  # in which the homes are made that it has where its login is kept
+    workspace: str  # the folder that it works in
+    network: Network  # where its login is kept
+    addresses: tuple[str, ...]  # that a sealed one reaches besides
+    make_start: Callable[[str, tuple[str, ...], Network], AgentStart]  # of its program and its homes, empty ones none
+    log: str = ""  # the file that says what its proxy does not let through; empty: nobody asks
+
+
 def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach: Reach = ALL_NETWORK) -> CliStart:
-    """Return how the CLI of an agent is started on an account, with its login kept on the host where that is possible.
+    """Return how the CLI of an agent is started on an account. Raises as `start_cli_in_box`."""
+
+    def make_start(program: str, homes: tuple[str, ...], network: Network) -> AgentStart:
+        return cli_start(root, agent, program, homes, replace(reach, network=network))
+
+    network = agent_network(agent.isolation, agent.plan.runtime)
+    addresses = agent.plan.overrides.addresses
+    workspace = str(root / "workspace")
+    log = str(find_log(root))
+    place = CliBox(agent.isolation, root / CLI_HOMES, workspace, network, addresses, make_start, log)
+    return start_cli_in_box(place, chosen, clock)
+
+
+def start_cli_in_box(place: CliBox, chosen: CliAccount, clock: Clock) -> CliStart:
+    """Return how a CLI is started on an account, with its login kept on the host where that is possible.
 
     Raises ProgramMissing, AccountUnusable, IsolationUnavailable where a sealed box cannot be had without the login.
     """
@@ -83,10 +109,10 @@ def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach:
     speaker = chosen.cli or CLIS.get(runtime.kind)  # a script that starts it may have any name
     names = () if speaker is None else speaker.place.own_variables
     homes = (runtime.home, runtime.shadow_home, *list_homes_of_wrapper(program, names))
-    start = cli_start(root, agent, program, homes, reach)
+    start = place.make_start(program, homes, Network.SHARED)
     environment = _environment(chosen, start.environment)
     if start.box is None or start.box.level is Level.NONE:
-        return CliStart(start, environment, reason=_unkept(agent.isolation))
+        return CliStart(start, environment, reason=_unkept(place.level))
     login = _find_login(chosen, environment, clock)
     if isinstance(login, str) or chosen.cli is None or chosen.cli.host_login is None:
         reason = login if isinstance(login, str) else "its CLI is not known"
@@ -94,15 +120,14 @@ def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach:
             raise IsolationUnavailable(explain_refusal(runtime.account or runtime.id, reason))
         return CliStart(start, environment, reason=reason)
     name = chosen.cli.name
-    home = root / CLI_HOMES / (runtime.account or runtime.id).replace("/", "_")
-    links = _link_kept(home, Path(runtime.home) if runtime.home else None, login, str(root / "workspace"))
-    network = agent_network(agent.isolation, agent.plan.runtime)
-    start = cli_start(root, agent, program, (str(home), *links), replace(reach, network=network))
+    home = place.homes / (runtime.account or runtime.id).replace("/", "_")
+    links = _link_kept(home, Path(runtime.home) if runtime.home else None, login, place.workspace)
+    start = place.make_start(program, (str(home), *links), place.network)
     environment_of_account = _environment(chosen, {})
     environment = hide_login(environment, login, chosen.cli.host_login.variables)
     environment |= {**login.environment, login.variable: str(home), **proxy_variables(start.box)}
     sources = LoginSources(environment_of_account, _home_of(runtime))
-    order = LoginOrder(name, sources, agent.plan.overrides.addresses, str(find_log(root)))
+    order = LoginOrder(name, sources, place.addresses, place.log)
     return CliStart(start, environment, login.words, order)
 
 
@@ -119,9 +144,9 @@ def describe_login(level: str, chosen: CliAccount, clock: Clock) -> str:
 
 
 def explain_refusal(account: str, reason: str) -> str:
-    """Say why an account cannot serve a sealed agent, and what to do. reason: why its login cannot be kept."""
+    """Say why an account cannot serve in a sealed box, and what to do. reason: why its login cannot be kept."""
     return (
-        f"the login of {account} cannot be kept out of a sealed box: {reason}; choose another account with --model, or "
+        f"the login of {account} cannot be kept out of a sealed box: {reason}; choose another account or model, or "
         "--isolation guarded"
     )
 

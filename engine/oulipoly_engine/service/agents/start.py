@@ -156,15 +156,22 @@ def cli_start(root: Path, agent: Agent, program: str, homes: tuple[str, ...], re
     The system's programs are on its PATH, and the folder of its own: without these no CLI works.
     """
     if agent.isolation == CONTAINER:
-        folders = tuple(dict.fromkeys((posixpath.dirname(program), *_SYSTEM_BINS)))
         order = cli_order(root, agent, program, homes)
-        return replace(start_in_container(root, agent, order, folders), program=program)
-    paths = _list_programs(program)
+        return replace(start_in_container(root, agent, order, system_bin_dirs(program)), program=program)
     folders = cli_bin_dirs(root, program)
-    environment_folder = _find_environment(paths)
-    reads = (*list_program_folders(paths), *environment_folder)
-    start = _start(root, agent, folders, reads, _list_logins(homes), reach)
+    start = _start(root, agent, folders, list_cli_reads(program), list_logins(homes), reach)
     return replace(start, program=program)
+
+
+def list_cli_reads(program: str) -> tuple[str, ...]:
+    """Return what is read to start a CLI. program: its path."""
+    paths = _list_programs(program)
+    return (*list_program_folders(paths), *_find_environment(paths))
+
+
+def system_bin_dirs(program: str) -> tuple[str, ...]:
+    """Return where the programs of a CLI lie that is in a box: its own, and the system's."""
+    return tuple(dict.fromkeys((posixpath.dirname(program), *_SYSTEM_BINS)))
 
 
 def container_order(root: Path, agent: Agent, binds: tuple[Bind, ...] = (), *, job_id: str = "") -> ContainerOrder:
@@ -211,11 +218,12 @@ def cli_order(root: Path, agent: Agent, program: str, homes: tuple[str, ...]) ->
     paths = _list_programs(program)
     reads = dict.fromkeys((*list_program_folders(paths), *_find_environment(paths), *paths[:2]))
     binds = {path: Bind(path, path, is_read_only=True) for path in reads if Path(path).exists()}
-    binds |= {home: Bind(home, home) for home in _list_logins(homes)}
+    binds |= {home: Bind(home, home) for home in list_logins(homes)}
     return container_order(root, agent, tuple(binds.values()))
 
 
-def _list_logins(homes: tuple[str, ...]) -> tuple[str, ...]:
+def list_logins(homes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those homes of a CLI that are there."""
     return tuple(home for home in homes if home and Path(home).is_dir())
 
 

@@ -26,7 +26,7 @@ from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.sessions.compaction import Rules
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.table import driver_of
-from oulipoly_engine.errors import AccountUnusable
+from oulipoly_engine.errors import AccountUnusable, IsolationUnavailable
 from oulipoly_engine.host.launcher import escape_word
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.private_files import make_folder
@@ -59,7 +59,9 @@ from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.worktrees import worktrees
 
 if TYPE_CHECKING:
-    from oulipoly_engine.service.agents.logins import CliStart
+    from oulipoly_engine.core.agents.agents import Agent
+    from oulipoly_engine.core.worktrees.worktrees import Worktree
+    from oulipoly_engine.service.agents.logins import CliAccount, CliStart
     from oulipoly_engine.service.extensions.handover import HandOver
 
 PROCESS_SUFFIX = "process"  # of the model under which a CLI's process is recorded: its turns are the calls
@@ -114,16 +116,16 @@ class LiveLauncher(Record):
         if has_past and not driver_of(runtime.kind).resumes:
             self._add_preface(session)
         identity = str(uuid.uuid4())
-        agent_start = self._find_agent_start(session, runtime, cli)
+        start = self._find_start(session, runtime, cli)
         tools = None
-        if agent_start is None:
+        if start is None:
             env = self._limits(cli) | self._environment(session, runtime, identity)
         else:
             own_ids = markers.parent_env(runtime.account or runtime.id, identity)
-            env = {**self._limits(cli), **agent_start.environment, **own_ids}
-            opening = replace(opening, args=(*opening.args, *agent_start.words))
+            env = {**self._limits(cli), **start.environment, **own_ids}
+            opening = replace(opening, args=(*opening.args, *start.words))
             opening, env, tools = self._hand_tools(session, runtime, cli, opening, env)
-        if self.hand_over is not None and agent_start is None:  # an agent has what it declares, and nothing else
+        if self.hand_over is not None and start is None:  # in a box is what was declared, and nothing else
             opening, env = self.hand_over.give_session(opening, cli, runtime.kind, env)
         model_name = session.model_name
         row = invocations.begin(
@@ -145,9 +147,9 @@ class LiveLauncher(Record):
         )
         words: tuple[str, ...] = (runtime.program,)
         box = None
-        if agent_start is not None:
-            words = (*agent_start.start.before, agent_start.start.program)
-            box = agent_start.start.box
+        if start is not None:
+            words = (*start.start.before, start.start.program)
+            box = start.start.box
         if tools is not None:
             box = open_box(box, tools.path)
         order = HostOrder(
@@ -184,7 +186,7 @@ class LiveLauncher(Record):
             log=str(session_log(self.paths, session.session_id)) if session.opening.log else "",
             tools=tools,
             box=box,
-            login=None if agent_start is None else agent_start.login,
+            login=None if start is None else start.login,
         )
         host = hosts.start(self.paths, order)
         if host is None:
@@ -209,15 +211,29 @@ class LiveLauncher(Record):
             environment |= protocol.temperature(self.temperature)
         return environment
 
-    def _find_agent_start(self, session: LiveSession, runtime: Runtime, cli: Cli | None) -> CliStart | None:
-        """Return how the CLI of an agent's session begins; None: the session is no agent's.
+    def _find_start(self, session: LiveSession, runtime: Runtime, cli: Cli | None) -> CliStart | None:
+        """Return how a CLI begins that nobody but us says the environment of; None: it has that of its account.
 
-        Raises AgentStateInvalid where the agent does not run, ProgramMissing, IsolationUnavailable.
+        Raises AgentStateInvalid where its agent does not run, ProgramMissing, IsolationUnavailable.
         """
         agent = agents.find_of_session(self.store, session.session_id)
-        if agent is None:
+        worktree = self._find_worktree(session)
+        isolation = session.opening.isolation
+        if worktree is not None and not isolation:  # what its CLI had before may be gone on with there
+            isolation = worktree.isolation
+        if agent is None and not isolation:
             return None
-        from oulipoly_engine.service.agents import logins, start  # noqa: PLC0415 - few sessions are agents'
+        from oulipoly_engine.service.agents.logins import CliAccount  # noqa: PLC0415 - few sessions are in boxes
+
+        chosen = CliAccount(runtime, cli, self.accounts.get(runtime.account))
+        if agent is not None:
+            return self._start_of_agent(agent, session, chosen)
+        if worktree is None:
+            raise IsolationUnavailable(f"the session was held at {isolation} in a worktree that is not known any more")
+        return self._start_of_work(worktree, isolation, session, chosen)
+
+    def _start_of_agent(self, agent: Agent, session: LiveSession, chosen: CliAccount) -> CliStart:
+        from oulipoly_engine.service.agents import logins, start  # noqa: PLC0415 - as above
         from oulipoly_engine.service.agents.tokens import write_agent_token  # noqa: PLC0415 - the same
 
         start.require_ready(agent)
@@ -226,8 +242,23 @@ class LiveLauncher(Record):
         reach = start.ALL_NETWORK
         if token and agent.isolation != CONTAINER:  # there the socket of its tools is not
             reach = start.Reach(url=f"unix://{self._tool_socket(session)}", token=token)
-        chosen = logins.CliAccount(runtime, cli, self.accounts.get(runtime.account))
         return logins.start_cli(self.paths.running_agents / agent.agent_id, agent, chosen, self.clock, reach)
+
+    def _start_of_work(self, worktree: Worktree, isolation: str, session: LiveSession, chosen: CliAccount) -> CliStart:
+        from oulipoly_engine.service.agents.work_box import WorkPlace, start_in_worktree  # noqa: PLC0415 - as above
+
+        artifacts = session_artifacts(self.paths, session.session_id)
+        root = self.paths.worktree_files / worktree.session_id
+        addresses = session.opening.addresses
+        place = WorkPlace(session.session_id, isolation, worktree, root, artifacts, addresses)
+        start = start_in_worktree(place, chosen, self.clock)
+        environment = {**start.environment, variables.SESSION_ARTIFACTS: str(artifacts)}
+        return replace(start, environment=environment | worktree_environment(worktree))
+
+    def _find_worktree(self, session: LiveSession) -> Worktree | None:
+        """Return the worktree that a session works in, which may be that of the session it is a fork of."""
+        worktree = worktrees.find(self.store, session.session_id)
+        return worktree or worktrees.find_at(self.store, session.workspace)
 
     def _tool_socket(self, session: LiveSession) -> str:
         return socket_path(self.paths.live_runtime, hosts.host_id(session.session_id))

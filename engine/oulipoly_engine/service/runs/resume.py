@@ -29,8 +29,10 @@ from oulipoly_engine.service.runs.invoke import Chosen
 from oulipoly_engine.service.sessions.locate import describe_invocation, find_session, find_typed
 from oulipoly_engine.service.sessions.move import Mover
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains, leaves
+from oulipoly_engine.store.worktrees import worktrees
 
 
 class ResumeRequest(Record):
@@ -95,6 +97,7 @@ class Resumer(Record):
         model = self._model(session, wish.model)
         account = self.account(session.account)
         place = wish.project or self._workspace(session) or working_directory
+        self._refuse_boxed(session, place)
         settled = Resumption(wish, session, model, place, f"the session belongs to {session.account}")
         if wish.is_fork:
             if wish.to_account is not None:
@@ -121,6 +124,17 @@ class Resumer(Record):
             raise RequestRefused(
                 f"session {session.session_id} is open in a live session: `agents session send {live} TEXT` goes on "
                 f"there, and `agents session close {live}` ends its process first"
+            )
+
+    def _refuse_boxed(self, session: ResolvedSession, place: Path) -> None:
+        """Refuse a session of a worktree in which every CLI stands in a box."""
+        worktree = worktrees.find_at(self.store, str(place))
+        levels = [live.opening.isolation for live in live_sessions.find(self.store, session.session_id)]
+        levels += [] if worktree is None else [worktree.isolation]
+        if level := next(filter(None, levels), ""):
+            raise RequestRefused(
+                f"session {session.chain_id} is held at the isolation {level} in its worktree, and a terminal or a "
+                f"one-shot would not be: `agents session send {session.chain_id} TEXT` goes on with it"
             )
 
     def after_quota_failure(self, before: Resumption, tried: Sequence[str]) -> Resumption | None:

@@ -10,7 +10,7 @@ import os
 from functools import partial
 from pathlib import Path
 
-from oulipoly_engine.core.worktrees.setup_file import Setup, setup_from, setup_to_keep
+from oulipoly_engine.core.worktrees.setup_file import Setup, setup_to_keep
 from oulipoly_engine.core.worktrees.worktree_refusals import BaseMissing, BranchInUse, RepositoryUnusable
 from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX, FOLDER, WORKTREE, Worktree
 from oulipoly_engine.errors import RequestRefused
@@ -52,6 +52,7 @@ class NewWorktree(Record):
     base: str = ""  # a branch, tag or commit; empty: what that folder stands at
     reuses: bool = False  # work on the branch `base` itself, not on a new one
     runs_setup: bool = True  # the commands of the repository's settings
+    isolation: str = ""  # of the box in which its CLIs are to stand; empty: in none
 
 
 def create(resources: Resources, wish: NewWorktree) -> Worktree:
@@ -66,13 +67,13 @@ def create(resources: Resources, wish: NewWorktree) -> Worktree:
         with settled_if_it_fails(partial(take_back, resources, worktree, "fail")):
             with lock_repository(resources.locks, repository.git_folder):
                 _add(repository, worktree)
-            furnish(resources, repository, worktree, setup_from(worktree.settings))
+            furnish(resources, repository, worktree, setup)
             check_worktree(worktree)
             return end_operation(resources, worktree, "made")
 
 
 def _plan(resources: Resources, repository: Repository, wish: NewWorktree) -> tuple[Worktree, Setup]:
-    """Return what is to be made, before anything is."""
+    """Return what is to be made, and how it is set up, before anything is."""
     git = Git(repository.asked)
     stands_at = _name_of_head(git)
     if wish.reuses:
@@ -90,6 +91,11 @@ def _plan(resources: Resources, repository: Repository, wish: NewWorktree) -> tu
     setup = find_setup(repository, commit)
     if wish.runs_setup:
         require_permission(resources.store, repository, setup, resources.clock.now())
+    else:
+        setup = replace(setup, setup=(), teardown=())
+    kept = setup_to_keep(setup)
+    if wish.isolation:  # at a removal they would run outside of the box what was written in it
+        kept = setup_to_keep(replace(setup, setup=(), teardown=())) | {"isolation": wish.isolation}
     now = resources.clock.now()
     worktree = Worktree(
         session_id=wish.session_id,
@@ -102,7 +108,7 @@ def _plan(resources: Resources, repository: Repository, wish: NewWorktree) -> tu
         created_at=now,
         updated_at=now,
         is_new_branch=not wish.reuses,
-        settings=setup_to_keep(setup if wish.runs_setup else replace(setup, setup=(), teardown=())),
+        settings=kept,
         git_folder=str(repository.git_folder),
     )
     return worktree, setup
@@ -223,6 +229,11 @@ def furnish(resources: Resources, repository: Repository, worktree: Worktree, se
     bring_files(repository.folder, folder, setup)
     require_permission_still(resources.store, worktree, setup)
     run_commands(worktree, setup.setup, setup.timeout_s, log_of(resources, worktree.session_id))
+
+
+def box_of(resources: Resources, session_id: str) -> Path:
+    """Return the folder that the box of a worktree's session has for itself, where it stands in one."""
+    return resources.logs / session_id
 
 
 def log_of(resources: Resources, session_id: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from oulipoly_engine.service.worktrees.base.repository import (
     hold_session,
 )
 from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
-from oulipoly_engine.service.worktrees.create import end_operation, log_of
+from oulipoly_engine.service.worktrees.create import box_of, end_operation, log_of
 from oulipoly_engine.service.worktrees.discard import delete_branch, refuse_foreign, take_away
 from oulipoly_engine.service.worktrees.setup.commands import run_commands
 from oulipoly_engine.service.worktrees.setup.settings import require_permission_still
@@ -152,6 +153,7 @@ def finish_removal(resources: Resources, worktree: Worktree, *, force: bool) -> 
     with lock_repository(resources.locks, Path(worktree.git_folder)):
         take_away(worktree)
         deleted = _delete_branch(worktree)
+    shutil.rmtree(box_of(resources, worktree.session_id), ignore_errors=True)
     reason = worktree.reason if worktree.reason.startswith(BY_ITSELF) else ""
     return Removal(end_operation(resources, worktree, "gone", reason), deleted_branch=deleted)
 

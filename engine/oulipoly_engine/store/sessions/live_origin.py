@@ -110,7 +110,10 @@ def _read_standing(
 ) -> LiveStanding:
     is_work = _read_option(opening, "log") is True
     has_begun = generation > 0
-    return LiveStanding(session_id, is_work, status, ended, has_begun, bool(turn), bool(request), bool(message))
+    isolation = str(_read_option(opening, "isolation") or "")
+    return LiveStanding(
+        session_id, is_work, status, ended, has_begun, bool(turn), bool(request), bool(message), isolation
+    )
 
 
 def _is_recorded_in(row: type[LiveSessionRow], segment: type[SegmentRow]) -> Expression:

@@ -57,6 +57,7 @@ def config(engine: TheEngine, _viewer: Anyone) -> Json:
             "scopes": [*OFFERED],
             "turn_timeout_s": TURN_SILENCE_S,
             "use_worktree": True,
+            "isolation": engine.work.usual_isolation,
             "block_while_running": True,
             "enable_commit": settings.commits,
             "enable_promote": settings.promotes,

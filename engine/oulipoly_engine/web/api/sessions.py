@@ -78,6 +78,8 @@ def begin(body: bodies.NewSession, engine: TheEngine, viewer: Anyone) -> Json:
         status="queued" if begun.waits_for else "starting",
         turn_id=begun.turn_id,
         waits_for=begun.waits_for,
+        isolation=session.opening.level,
+        login_in_reach=begun.login_in_reach or None,
     )
     return Json(told.model_dump())
 
@@ -107,8 +109,10 @@ def read_wish(engine: Engine, viewer: Viewer, body: bodies.NewSession) -> NewWor
         title=body.title,
         uses_worktree=body.use_worktree,
         parameters=body.params | given,
+        isolation=body.isolation or "",
+        addresses=tuple(body.addresses),
     )
-    if engine.work.acts_unasked(wish):
+    if engine.work.acts_unasked(wish) or engine.work.is_weaker(wish):
         check_grant(viewer)
     return wish
 

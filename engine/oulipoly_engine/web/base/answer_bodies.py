@@ -144,6 +144,7 @@ class Config(BaseModel):
     scopes: list[str]
     turn_timeout_s: float
     use_worktree: bool
+    isolation: str
     block_while_running: bool
     enable_commit: bool
     enable_promote: bool

@@ -51,6 +51,10 @@ class NewSession(Body):
     )
     title: Name = ""
     profile: Name | None = None
+    isolation: Literal["none", "guarded", "sealed"] | None = Field(
+        None, description="In which box its CLI stands, in a worktree. Default: the setting `work_isolation`."
+    )
+    addresses: list[Name] = Field([], description="`HOST[:PORT]` that a sealed one reaches besides its model.")
     block_while_running: bool = True
     params: dict[Name, Any] = Field({}, description="The same as the keys below; see an agent's `allowed_parameters`.")
     model: Name | None = Field(None, description="The CLI's own model.")
@@ -85,6 +89,8 @@ class SessionCreated(BaseModel):
     status: str
     turn_id: str | None
     waits_for: str
+    isolation: str
+    login_in_reach: str | None = Field(description="Why its login is within reach, though it stands in a box.")
 
 
 class Fork(Body):
@@ -140,6 +146,7 @@ class SessionRow(BaseModel):
     account: str | None
     profile: str | None
     policy: str | None = Field(description="What is in force, in the CLI's own words.")
+    isolation: str = Field(description="In which box its CLI stands: `none`, `guarded` or `sealed`.")
     workspace: str
     forked_from: str | None
     repo_path: str

@@ -27,6 +27,10 @@ _PAGE = 40
 _GLANCE_EVERY_S = 30.0  # at transcripts, for a page that stays open
 _MOST = 100
 _MOST_FOLDERS = 120
+_TEXTS = (
+    *("agent_id", "branch", "lifecycle", "isolation", "profile", "title", "initial_message", "prompt", "model"),
+    "effort",
+)
 _PROFILE_TEXTS = {
     "supervised": "asks first",
     "auto_accept_edits": "asks for commands",
@@ -81,7 +85,8 @@ def _form(page: Page, values: dict[str, str], message: str = "", status: int = 2
     asked, problem = None, ""
     if not message and values.get("repo_path"):
         asked, problem = setup.look(page, values["repo_path"], values.get("branch", ""))
-    defaults = {"lifecycle": "persistent", "profile": OF_NEW_SESSIONS, "use_worktree": "on", "reuse_branch": ""}
+    defaults = {"lifecycle": "persistent", "profile": OF_NEW_SESSIONS, "use_worktree": "on"}
+    defaults |= {"reuse_branch": "", "isolation": ""}
     return page.show(
         "new_session.html",
         status,
@@ -90,6 +95,8 @@ def _form(page: Page, values: dict[str, str], message: str = "", status: int = 2
         runtimes=[one for one in agents if one.kind != "pool"],
         repositories=list(dict.fromkeys(used))[:8],
         profiles=[(name, _PROFILE_TEXTS.get(name, "")) for name in PROFILES],
+        isolation=page.engine.work.usual_isolation,
+        isolations=[(level.level.value, level.obstacle) for level in page.engine.work.levels()],
         asked=asked,
         message=message or problem,
     )
@@ -102,8 +109,7 @@ def _begin(page: Page) -> Response:
 
 def _begin_as(page: Page, given: dict[str, str], *, runs_setup: bool = True) -> Response:
     uses_worktree = "uses" not in given or given.get("use_worktree", "") in ("1", "true", "yes", "on")
-    texts = ("agent_id", "branch", "lifecycle", "profile", "title", "initial_message", "prompt", "model", "effort")
-    wish: dict[str, object] = {name: given[name] for name in texts if given.get(name, "").strip()}
+    wish: dict[str, object] = {name: given[name] for name in _TEXTS if given.get(name, "").strip()}
     try:
         body = bodies.NewSession.model_validate(
             {

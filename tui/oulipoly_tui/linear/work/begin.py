@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.view.transcript.spans import Row
 
 _WIDTH = 400  # columns: nothing is cut
+_LABELS = {"base": "Begins at", "place": "Works on", "isolation": "What holds its CLI"}
 _BEGIN, _PROMPT = "Begin it", "prompt"
 
 
@@ -79,6 +80,8 @@ def _begin(talk: Talk, draft: Draft, found: Found, prompt: str) -> bool:
         allowed = (Path(repository.root), setup.digest)
     begun = orders.begin(talk.engine, draft, prompt, allowed)
     talk.quote(f"Begun on {begun.session.account or begun.session.runtime_id}. {begun.why}.")
+    if begun.login_in_reach:
+        talk.quote(f"Note: {begun.login_in_reach}.")
     if begun.waits_for:
         talk.quote(f"{begun.waits_for}.")
     else:
@@ -102,10 +105,15 @@ def _change(talk: Talk, snapshot: Snapshot, draft: Draft, found: Found, field: s
         rows = new_work.place_rows()
     elif field == "profile":
         rows = start_rows(found.kind, has_terminal=False)
+    elif field == "isolation":
+        if draft.place == NONE:
+            talk.say("Only a worktree of its own can be held.")
+            return draft
+        rows = tuple(row for row in new_work.level_rows(found) if row.is_selectable)
     else:
         chosen = talk.choose_of("Lifetime", new_work.LIVES, lambda life: f"{life[1]}: {life[2]}")
         return draft if chosen is None else replace(draft, lifecycle=chosen[0])
-    key = choose_row(talk, {"base": "Begins at", "place": "Works on"}.get(field, "What it may do unasked"), rows)
+    key = choose_row(talk, _LABELS.get(field, "What it may do unasked"), rows)
     return draft if key is None else replace(draft, **{field: key})
 
 

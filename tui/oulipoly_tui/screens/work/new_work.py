@@ -29,6 +29,7 @@ from oulipoly_tui.view.work.new_work import (
     branch_rows,
     command_lines,
     field_rows,
+    level_rows,
     place_rows,
     plan_lines,
     reason_against,
@@ -50,7 +51,7 @@ class NewWorkScreen(ListScreen["BegunWork | None"]):
         Binding("f2,ctrl+s", "begin", "begin", priority=True),
     ]
     DEFAULT_CSS = f"""
-    NewWorkScreen VirtualList {{ height: 6; }}
+    NewWorkScreen VirtualList {{ height: 7; }}
     NewWorkScreen TextArea {{ height: 5; border: tall $panel; border-title-color: $foreground-muted; }}
     NewWorkScreen TextArea:focus {{ border: tall $accent; }}
     NewWorkScreen #new-plan {{ height: auto; max-height: {_PLAN}; }}
@@ -152,6 +153,14 @@ class NewWorkScreen(ListScreen["BegunWork | None"]):
         names = [key for key, _, _ in LIVES]
         self._set(lifecycle=names[(names.index(self.draft.lifecycle) + 1) % len(names)])
 
+    def _change_isolation(self) -> None:
+        if self.found is None or self.draft.place == NONE:
+            self._app.say("Only a worktree of its own can be held", severity="warning")
+            return
+        at = self.draft.isolation or self.found.isolation
+        rows = level_rows(self.found)
+        dialogs.choose(self.app, "What holds its CLI", rows, lambda level: self._set(isolation=level), at=at)
+
     def _change_profile(self) -> None:
         self._choose("What it may do unasked", start_rows(self._kind, has_terminal=False), "profile")
 
@@ -201,6 +210,8 @@ class NewWorkScreen(ListScreen["BegunWork | None"]):
     def _take_begun(self, begun: BegunWork) -> None:
         if begun.waits_for:
             self._app.say(f"Begun: {begun.waits_for}")
+        if begun.login_in_reach:
+            self._app.say(f"Begun: {begun.login_in_reach}", severity="warning")
         close_by_itself(self, begun)
 
     def _take_failure(self, _error: Exception) -> None:

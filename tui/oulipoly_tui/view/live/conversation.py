@@ -66,7 +66,7 @@ class Conversation:
         self.cost_usd: float | None = None  # of the turns that were given
         self.windows: tuple[tuple[str, float, int | None], ...] = ()
         self.diff = ""  # of the last turn that told one
-        self.model = self.kind = self.profile = self.policy = self.title = ""
+        self.model = self.kind = self.profile = self.policy = self.title = self.isolation = ""
         self.commands: tuple[tuple[str, str], ...] = ()
         self.models: tuple[ev.ModelInfo, ...] = ()
         self.is_open = False
@@ -118,6 +118,7 @@ class Conversation:
         self.policy = status.policy or self.policy
         self.kind = status.session.runtime_kind
         self.profile = status.session.opening.profile or self.profile
+        self.isolation = status.session.opening.isolation
         self.title = status.session.title or self.title
         self._take_queue(tuple(Queued(one.message_id, one.text, one.note) for one in status.queue))
         if status.busy and status.turn_id and (self.turn is None or self.turn.turn_id != status.turn_id):
@@ -160,8 +161,9 @@ class Conversation:
 
     @property
     def may_do(self) -> str:
-        """Return what the session may do unasked; before it has opened, what it was begun with."""
-        return visible_line(describe_policy(self.profile, self.policy, self.kind if self.is_open else ""))
+        """Return what the session may do unasked, and what holds it; before it has opened, what it was begun with."""
+        policy = describe_policy(self.profile, self.policy, self.kind if self.is_open else "")
+        return visible_line(", ".join(filter(None, (policy, self.isolation))))
 
     def turn_at(self, place: int) -> str:
         """Return the turn that a block belongs to, or the last one before it; empty: none is known."""

@@ -228,7 +228,7 @@ def badges(listed: ListedSession, board: Board, now: datetime) -> Iterator[Span]
     facets = board.facets.get(one.chain_id, RECORDED)
     if facets.live_id:  # its state is more than that its CLI has it open
         state, tone = facets_words(facets)
-        yield (f"live: {state}", tone)
+        yield (f"live: {', '.join(filter(None, (state, facets.isolation)))}", tone)
     elif owner in board.live:
         yield ("live", "good")
     if listed.has_transcript is False:

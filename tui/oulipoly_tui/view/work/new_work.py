@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from oulipoly_tui.view.live.models import Start
 from oulipoly_tui.view.transcript.spans import Line, Row, Tone, cut, fit_text, plain
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.boxes.levels import Availability
     from oulipoly_engine.core.worktrees.setup_file import Setup
     from oulipoly_engine.core.worktrees.work import Repository
 
@@ -25,6 +26,11 @@ PLACES: tuple[tuple[str, str, str], ...] = (
     (SAME, "the branch itself", "in a worktree beside your files"),
     (NONE, "your folder itself", "no worktree, your files change"),
 )
+LEVELS: Mapping[str, str] = {
+    "none": "nothing holds its CLI",
+    "guarded": "it reaches its worktree, not your other files",
+    "sealed": "the same, and of the network its model alone",
+}
 LIVES: tuple[tuple[str, str, str], ...] = (
     ("persistent", "goes on", "takes messages, also after it has ended"),
     ("oneshot", "one turn", "ends with the answer to the prompt"),
@@ -41,6 +47,12 @@ class Draft(Record):
     next_account: str = ""  # who would serve
     lifecycle: str = "persistent"
     profile: str = "supervised"
+    isolation: str = ""  # empty: as the settings say
+
+    @property
+    def wanted_isolation(self) -> str:
+        """Return the isolation that is asked for; empty: none is."""
+        return self.isolation * (self.place != NONE)
 
 
 class Found(Record):
@@ -52,6 +64,8 @@ class Found(Record):
     is_allowed: bool = True
     kind: str = ""  # of the runtime that would serve; empty: it is not known
     problem: str = ""
+    isolation: str = "none"  # as the settings say
+    levels: tuple[Availability, ...] = ()  # each with why this machine cannot give it
 
 
 def field_rows(draft: Draft, found: Found | None, home: str, width: int) -> tuple[Row, ...]:
@@ -68,6 +82,7 @@ def field_rows(draft: Draft, found: Found | None, home: str, width: int) -> tupl
         "place": place,
         "model": ("choose one" if draft.start is None else draft.start.name + who, ""),
         "lifecycle": life,
+        "isolation": _describe_isolation(draft, found),
         "profile": (draft.profile.replace("_", " "), plain(profile[1:])),
     }
     names = {
@@ -75,6 +90,7 @@ def field_rows(draft: Draft, found: Found | None, home: str, width: int) -> tupl
         "base": "begins at",
         "place": "works on",
         "lifecycle": "lifetime",
+        "isolation": "held by",
         "profile": "permissions",
     }
     return tuple(Row(key, _field(names.get(key, key), *told, width)) for key, told in texts.items())
@@ -83,6 +99,26 @@ def field_rows(draft: Draft, found: Found | None, home: str, width: int) -> tupl
 def place_rows() -> tuple[Row, ...]:
     """Return the choices of where it works."""
     return tuple(Row(key, ((fit_text(name, 22), ""), (note, "dim"))) for key, name, note in PLACES)
+
+
+def level_rows(known: Found) -> tuple[Row, ...]:
+    """Return the choices of what holds its CLI; what this machine cannot give says why."""
+    return tuple(_level_row(level) for level in known.levels)
+
+
+def _level_row(level: Availability) -> Row:
+    name = fit_text(level.level, 10)
+    if level.obstacle:
+        return Row(level.level, ((f"{name}{level.obstacle}", "dim"),), is_selectable=False)
+    return Row(level.level, ((name, "strong"), (LEVELS[level.level], "dim")))
+
+
+def _describe_isolation(draft: Draft, known: Found | None) -> tuple[str, str]:
+    if draft.place == NONE:
+        return "none", LEVELS["none"]
+    if draft.isolation or known is None:
+        return draft.isolation or "…", LEVELS.get(draft.isolation, "")
+    return known.isolation, LEVELS[known.isolation]
 
 
 def branch_rows(found: Repository) -> tuple[Row, ...]:

@@ -128,6 +128,8 @@ def _aside(work: LiveStatus, look: GitLook | None, *, has_branch: bool) -> Itera
         yield (f" worktree {visible_line(worktree.state)}", "warn" if worktree.state == "failed" else "dim")
     else:
         yield from git_words(look)
+    if work.session.opening.isolation:
+        yield (f" {work.session.opening.isolation}", "good")
     if worktree is not None and has_branch:
         yield (f"  {fit_text(short_branch(worktree.branch, work.session.session_id), _BRANCH).rstrip()}", "dim")
 

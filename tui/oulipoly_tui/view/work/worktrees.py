@@ -53,6 +53,8 @@ def detail_lines(one: WorktreeStatus, home: str, now: datetime) -> tuple[Line, .
     age = words.age(worktree.created_at, now)
     lines.append((("branch  ", "dim"), (visible_line(worktree.branch), ""), (f" from {base}, {age}", "dim")))
     lines.append((("folder  ", "dim"), (short_path(worktree.path, home), "")))
+    if worktree.isolation:
+        lines.append((("held    ", "dim"), (f"{visible_line(worktree.isolation)}: every CLI that works in it", "")))
     if worktree.port_count:
         last = (worktree.port_first or 0) + worktree.port_count - 1
         lines.append((("ports   ", "dim"), (f"{worktree.port_first} to {last}", "")))

@@ -10,6 +10,7 @@ from pathlib import Path
 from oulipoly_engine.core.boxes.box import Access, Mount
 from oulipoly_engine.process.boxes.worktree import mount_worktree
 from oulipoly_engine.process.script import EXEC, run_script
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees.base.git import clean_environment
 
 _PATIENCE_S = 10.0
@@ -21,22 +22,15 @@ _MOST_FOLDERS = 2000  # that are looked into
 def mount_trees(root: Path) -> tuple[Mount, ...]:
     """Return the mounts of a folder that is written, and of the work trees in it: what runs later is read-only there.
 
-    root: absolute, and no link. Looked for is not deeper than three folders, and not in hidden ones. What is behind a
-    link is left out: whoever wrote there before may have left that, to be shown more at the next start.
+    root: absolute, and no link. Looked for is not deeper than three folders, and not in hidden ones. Whoever wrote
+    there before may have left a link at any of these paths, to be shown more: `Mount.within`.
     """
     mounts = [Mount(str(root), Access.WRITE)]
     for tree in _find_trees(root):
-        of_tree = _mount_tree(tree)
+        of_tree = mount_tree(tree)
         # A repository elsewhere is opened for the very tree that was given, not for one that lies in it.
         mounts += of_tree if tree == root else (mount for mount in of_tree if Path(mount.path).is_relative_to(tree))
-    return tuple(mount for mount in mounts if not _is_behind_link(Path(mount.path), root))
-
-
-def _is_behind_link(path: Path, root: Path) -> bool:
-    if not path.is_relative_to(root):
-        return False
-    below = (path, *path.parents)[: len(path.relative_to(root).parts)]
-    return any(each.is_symlink() for each in below)
+    return tuple(replace(mount, within=str(root)) if root in Path(mount.path).parents else mount for mount in mounts)
 
 
 def _find_trees(root: Path) -> Iterator[Path]:
@@ -51,19 +45,21 @@ def _find_trees(root: Path) -> Iterator[Path]:
                 folders += ((folder / name, depth + 1) for name in names if name[0] != "." and name != "node_modules")
 
 
-def _mount_tree(tree: Path) -> Iterator[Mount]:
-    """Yield the mounts of a work tree. Folders around a program are mounted before what is read-only in them."""
-    mounts = mount_worktree(tree)
+def mount_tree(tree: Path, branch: str = "") -> tuple[Mount, ...]:
+    """Return the mounts of a work tree that is written, as `mount_worktree`, with what its git is configured to run.
+
+    Folders around a program are mounted before what is read-only in them.
+    """
+    mounts = mount_worktree(tree, branch)
     programs = list_programs(tree)
     known = {mount.path for mount in mounts}
     around = {str(folder) for path in programs for folder in Path(path).parents if tree in folder.parents}
     first = next(place for place, mount in enumerate(mounts) if mount.access is Access.READ)
-    yield from mounts[:first]
-    yield from (Mount(path, Access.WRITE, is_optional=True) for path in sorted(around - known))
-    yield from mounts[first:]
+    folders = [Mount(path, Access.WRITE, is_optional=True, within=str(tree)) for path in sorted(around - known)]
+    own = [Mount(path, Access.READ, is_optional=True, within=str(tree)) for path in programs]
     if (tree / ".git").is_file():  # of a submodule, or of a tree whose repository is not known: it says where hooks lie
-        yield Mount(str(tree / ".git"), Access.READ)
-    yield from (Mount(path, Access.READ, is_optional=True) for path in programs)
+        own.append(Mount(str(tree / ".git"), Access.READ, within=str(tree)))
+    return (*mounts[:first], *folders, *mounts[first:], *own)
 
 
 def list_programs(root: Path) -> tuple[str, ...]:

@@ -34,8 +34,8 @@ _SAFE = (
 # A large file is read in pieces, and no time is spent to make it small: git does that when it packs.
 STREAMED = ("-c", "core.bigFileThreshold=16m", "-c", "core.compression=0")
 _FED = 'input=$1; shift; exec "$@" <"$input"'  # the line that gives a command a file as its stdin
-_PEOPLE = (f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE"))
-_CALLERS = frozenset(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", *_PEOPLE))
+PEOPLE = tuple(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE"))
+_CALLERS = frozenset(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", *PEOPLE))
 # Source: `git rev-parse --local-env-vars` of git 2.39.
 _OF_ONE_REPOSITORY = """
 GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_CONFIG GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_OBJECT_DIRECTORY GIT_DIR

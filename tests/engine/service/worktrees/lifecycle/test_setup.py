@@ -44,6 +44,19 @@ def test_commands_run_only_once_a_person_has_allowed_just_these(repo, trees):
     assert (repo.folder / ".agent-runner-worktrees" / "gone").exists()
 
 
+def test_around_a_box_a_set_up_runs_once_and_no_tear_down_at_all(repo, trees):
+    """Behind the box they would run outside of it what was written inside."""
+    write_setup(repo, "setup = 'echo up >> ../ran'\nteardown = 'echo down >> ../ran'")
+    allow(trees, repo)
+
+    made = trees.create("s1", repo.folder, isolation="guarded")
+    trees.remove("s1")
+    restored = trees.restore("s1")
+
+    assert ("guarded", "guarded") == (made.isolation, restored.isolation)
+    assert "up\n" == Path(made.path).parent.joinpath("ran").read_text()
+
+
 def test_withdrawn_commands_run_no_more_neither_in_new_worktrees_nor_in_those_there_are(repo, trees, engine):
     write_setup(repo, "setup = 'echo up >> ../ran'\nteardown = 'echo down >> ../ran'")
     allow(trees, repo)
