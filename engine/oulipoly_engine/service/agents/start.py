@@ -31,7 +31,7 @@ from oulipoly_engine.core.agents.environment import (
     with_product_names,
 )
 from oulipoly_engine.core.agents.limits import box_limits
-from oulipoly_engine.core.boxes.box import Box, Level, Network
+from oulipoly_engine.core.boxes.box import Access, Box, Level, Network
 from oulipoly_engine.core.boxes.box import Mount as BoxMount
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.text.redact import redact
@@ -291,7 +291,20 @@ def _list_trees(agent: Agent) -> Mapping[str, Sequence[BoxMount]]:
     from oulipoly_engine.service.worktrees.base.box_mounts import mount_trees  # noqa: PLC0415 - few agents are given folders
 
     written = [each.host for each in agent.plan.mounts if not each.is_read_only and Path(each.host).is_dir()]
-    return {folder: mount_trees(Path(folder)) for folder in written}
+    trees = {folder: mount_trees(Path(folder)) for folder in written}
+    # A linked work tree reads its repository; one that is given itself stays written.
+    around = {folder: [other for other in written if other != folder] for folder in written}
+    return {
+        folder: tuple(mount for mount in mounts if not _is_git_of(mount, around[folder]))
+        for folder, mounts in trees.items()
+    }
+
+
+def _is_git_of(mount: BoxMount, folders: Sequence[str]) -> bool:
+    """Tell whether a mount reads the folder of git of a repository that lies in one of some folders."""
+    path = Path(mount.path)
+    is_git = mount.access is Access.READ and path.name == ".git" and path.is_dir()
+    return is_git and any(path.is_relative_to(folder) for folder in folders)
 
 
 def _list_programs(program: str) -> tuple[str, ...]:
