@@ -1,14 +1,16 @@
 """In a sealed box a work tree is written, but for what runs later outside of it."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from oulipoly_engine.core.boxes.box import Access, Box, Level
 from oulipoly_engine.process.boxes.machine import find_level
-from oulipoly_engine.process.boxes.worktree import list_present, mount_worktree
+from oulipoly_engine.process.boxes.worktree import drop_links, list_present, mount_worktree
 from oulipoly_engine.process.script import run_script
+from oulipoly_engine.service.worktrees.base.box_mounts import list_programs, mount_trees
 
 SEALED = find_level(Level.SEALED)
 ATTACKS = """
@@ -118,3 +120,51 @@ def test_folder_of_git_that_does_not_point_back_is_not_opened(trees, line):
     writable = [mount.path for mount in mount_worktree(linked) if mount.access is Access.WRITE]
 
     assert all(Path(path).is_relative_to(linked) for path in writable)
+
+
+@pytest.fixture
+def given(tmp_path):
+    """A folder that is given whole: a repository with hooks of its own place, and another one in it."""
+    given = tmp_path / "given"
+    tree = given / "a/tree"
+    for folder in (given / "inner", tree):
+        folder.mkdir(parents=True)
+        subprocess.run(("git", "init", "-q", str(folder)), check=True)
+    for key, value in (("core.hooksPath", "tools/hooks"), ("core.fsmonitor", "watch.sh"), ("include.path", "../own")):
+        subprocess.run(("git", "-C", str(tree), "config", key, value), check=True)
+    (tree / "tools/hooks").mkdir(parents=True)
+    (tree / "own").write_text("[core]\n")
+    (tree / "watch.sh").write_text("mine")
+    return given
+
+
+def test_programs_that_git_is_configured_to_run_are_found(given):
+    tree = given / "a/tree"
+
+    assert list_programs(tree) == tuple(str(tree / name) for name in ("own", "tools/hooks", "watch.sh"))
+
+
+def test_links_that_were_left_are_not_followed(given, tmp_path):
+    (given / "inner/.github").symlink_to(tmp_path)
+    (given / "inner/.envrc").symlink_to(tmp_path / "linked")
+    paths = [mount.path for mount in drop_links(Box(Level.SEALED, mount_trees(given))).mounts]
+
+    assert [path for path in paths if ".github" in path and "inner" in path] == []
+    assert str(given / "inner/.envrc") not in paths
+    assert str(given / "a/tree/.git/hooks") in paths
+
+
+@pytest.mark.skipif(not SEALED.is_available, reason=SEALED.obstacle)
+def test_what_git_is_configured_to_run_stays_as_it_is_in_a_folder_of_several(given):
+    line = """
+    cd a/tree; echo x >tools/hooks/post-checkout; mv tools old; echo x >>own; echo x >watch.sh; echo x >>.git/config
+    cd ../../inner; echo x >>.git/config; echo x >.git/hooks/post-commit; echo work >file && echo done
+    """
+    before = [(given / name).read_text() for name in ("a/tree/own", "a/tree/watch.sh", "inner/.git/config")]
+    box = Box(Level.SEALED, mount_trees(given))
+    ended = run_script(line, {"PATH": os.defpath}, cwd=given, timeout_s=20, box=box)
+
+    assert ended.stdout == b"done\n", ended.stderr
+    assert [(given / name).read_text() for name in ("a/tree/own", "a/tree/watch.sh", "inner/.git/config")] == before
+    assert not list((given / "a/tree/tools/hooks").iterdir())
+    assert not (given / "inner/.git/hooks/post-commit").exists()

@@ -13,7 +13,7 @@ from oulipoly_engine.cli.base.questions import Questions, parse_agreed
 from oulipoly_engine.cli.base.telling import tell
 from oulipoly_engine.core.images.manifest import AGENT_KIND
 from oulipoly_engine.core.text.columns import plain, size_text, table
-from oulipoly_engine.errors import Declined
+from oulipoly_engine.errors import Declined, UsageInvalid
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.images.documents import (
     change_json,
@@ -27,6 +27,8 @@ from oulipoly_engine.records import asdict
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.images.info import ImageInfo
+    from oulipoly_engine.core.images.manifest import Descriptor
+    from oulipoly_engine.core.images.references import Reference
     from oulipoly_engine.core.images.signature import Verdict
 
 _MORE = {  # behind the summary, in a command's help
@@ -54,6 +56,12 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.add_argument(
             "-t", "--tag", action="append", default=[], metavar="REF", help="default: its NAME; repeatable"
         )
+        parser.add_argument("--bin", default="", metavar="NAME", help="PATH is a program: build the image of a tool")
+        parser.add_argument("--usage", type=Path, metavar="FILE", help="how the tool is used: its USAGE.md")
+        parser.add_argument("--platform", default="", metavar="OS/ARCH", help="of the tool (default: this computer's)")
+        parser.add_argument(
+            "--annotation", action="append", default=[], metavar="KEY=VALUE", help="of the tool; repeatable"
+        )
     elif verb == "import":
         parser.add_argument("file", type=Path, metavar="FILE", help="what `image export` has written")
         parser.add_argument("-t", "--tag", default="", metavar="REF", help="default: the reference that it had")
@@ -80,9 +88,23 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 
 def _build(context: Context, options: Namespace) -> int:
-    reference, entry = context.engine.images.build(options.path, tuple(options.tag))
+    if options.bin:
+        reference, entry = _build_tool(context, options)
+    elif options.usage or options.platform or options.annotation:
+        raise UsageInvalid("--usage, --platform and --annotation are of the image of a tool: name that with --bin")
+    else:
+        reference, entry = context.engine.images.build(options.path, tuple(options.tag))
     document = {"ref": reference.tagged, "digest": entry.digest, "manifest_digest": entry.digest}
     return tell(options, document, f"{reference.tagged} is built: {entry.digest}")
+
+
+def _build_tool(context: Context, options: Namespace) -> tuple[Reference, Descriptor]:
+    from oulipoly_engine.core.agents.plan import parse_pairs  # noqa: PLC0415 - few commands build tools
+    from oulipoly_engine.facade.images.images import ToolSource  # noqa: PLC0415 - the same
+
+    annotations = dict(parse_pairs(options.annotation, "--annotation"))
+    source = ToolSource(options.bin, options.path, options.platform, options.usage, annotations)
+    return context.engine.images.build_tool(source, tuple(options.tag))
 
 
 def _list(context: Context, options: Namespace) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from oulipoly_engine.core.agents.agents import OWN_RUNTIME
 from oulipoly_engine.core.agents.containers import WRITABLE
 from oulipoly_engine.core.agents.mounts import Mount
-from oulipoly_engine.core.boxes.box import Access, Box, Level, Limits, Network, protect_worktree
+from oulipoly_engine.core.boxes.box import Access, Box, Level, Limits, Network
 from oulipoly_engine.core.boxes.box import Mount as BoxMount
 
 OF_WORK = ("home", "tmp")  # what a box of a work tree writes of its own
@@ -26,23 +26,23 @@ def agent_box(
     *,
     reads: Sequence[str] = (),
     writes: Sequence[str] = (),
-    trees: Sequence[str] = (),
+    trees: Mapping[str, Sequence[BoxMount]] = {},
     network: Network = Network.SHARED,
     limits: Limits = Limits(),  # noqa: B008 - frozen
     group: tuple[str, ...] = (),
 ) -> Box | None:
     """Return the box of a process of an agent; None: nothing holds it. One of the level none has limits alone.
 
-    root: of its tree. reads, writes: what its program needs besides. trees: the mounts that are work trees and are
-    written; what a git, a shell or an editor of the user's runs later in them is read-only where it is there. The
-    proxy of a box is named when it is started.
+    root: of its tree. reads, writes: what its program needs besides. trees: of mounts that are written, in which what
+    a git, a shell or an editor of the user's runs later is read-only where it is there. The proxy of a box is named
+    when it is started.
     """
     if level not in (Level.GUARDED, Level.SEALED):
         return None if limits == Limits() else Box(Level.NONE, network=network, limits=limits, group=group, tree=root)
     shown: list[BoxMount] = []
     for mount in mounts:  # in their order: a later one lies over an earlier one
         access = Access.READ if mount.is_read_only else Access.WRITE
-        shown += protect_worktree(mount.host) if mount.host in trees else (BoxMount(mount.host, access),)
+        shown += trees.get(mount.host, (BoxMount(mount.host, access),))
     shown += _list_own(root, WRITABLE, reads, writes)  # behind a mount that may lie around it
     start = f"{root}/workspace"
     return Box(Level(level), tuple(shown), network, limits=limits, folder=start, group=group, tree=root)

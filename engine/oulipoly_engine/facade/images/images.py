@@ -12,17 +12,18 @@ from oulipoly_engine.core.images.changes import Change
 from oulipoly_engine.core.images.info import ImageInfo
 from oulipoly_engine.core.images.manifest import Descriptor
 from oulipoly_engine.core.images.materials import Material, list_programs
-from oulipoly_engine.core.images.references import Reference
+from oulipoly_engine.core.images.references import Reference, parse_reference
 from oulipoly_engine.core.images.refusals import ImageNotFound
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.facade.base.own_process import inherited_environment, require_person
 from oulipoly_engine.service.images import build as builder
 from oulipoly_engine.service.images import images as service
 from oulipoly_engine.service.images.images import AgentImage
+from oulipoly_engine.service.images.tool_build import ToolSource, build_tool
 from oulipoly_engine.service.transcripts.atomic_file import new_file
 
-__all__ = ["AgentImage", "Images"]
+__all__ = ["AgentImage", "Images", "ToolSource"]
 
 _SOURCE_DATE = "SOURCE_DATE_EPOCH"  # https://reproducible-builds.org/specs/source-date-epoch/
 
@@ -77,6 +78,14 @@ class Images(Part):
         """
         with self._changing("build an image"):
             return builder.build(self._images, path, tags, inherited_environment().get(_SOURCE_DATE, ""))
+
+    def build_tool(self, source: ToolSource, tags: tuple[str, ...]) -> tuple[Reference, Descriptor]:
+        """Build the image of a tool; return it and its first reference. Raises ImageRefused, and as `build`."""
+        references = tuple(map(parse_reference, tags))
+        if not references:
+            raise UsageInvalid("the image of a tool has no name of its own: give it one with -t REFERENCE")
+        with self._changing("build an image"):
+            return references[0], build_tool(self._images, source, references)
 
     def assemble(self, path: Path) -> tuple[AgentImage, Mapping[str, bytes]]:
         """Return the image that a path would give, and its contents by digest. Nothing is tagged. Raises as `build`."""

@@ -85,7 +85,7 @@ class CliBox(Record):
     network: Network  # where its login is kept
     addresses: tuple[str, ...]  # that a sealed one reaches besides
     make_start: Callable[[str, tuple[str, ...], Network], AgentStart]  # of its program and its homes, empty ones none
-    log: str = ""  # the file in which its proxy writes what it does not let through; empty: none
+    log: str = ""  # the file that says what its proxy does not let through; empty: nobody asks
 
 
 def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach: Reach = ALL_NETWORK) -> CliStart:

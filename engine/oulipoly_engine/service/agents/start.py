@@ -30,8 +30,8 @@ from oulipoly_engine.core.agents.environment import (
     with_product_names,
 )
 from oulipoly_engine.core.agents.limits import box_limits
-from oulipoly_engine.core.agents.mounts import Mount
-from oulipoly_engine.core.boxes.box import Box, Level, Network
+from oulipoly_engine.core.boxes.box import Access, Box, Level, Network
+from oulipoly_engine.core.boxes.box import Mount as BoxMount
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import AgentStateInvalid, IsolationUnavailable, ProgramMissing
 from oulipoly_engine.executors.docker_api import connect, find_host, find_user
@@ -275,7 +275,7 @@ def _start(
         agent.plan.mounts,
         reads=reads,
         writes=writes,
-        trees=_list_trees(agent.plan.mounts),
+        trees=_list_trees(agent),
         network=reach.network,
         limits=box_limits(agent.plan.overrides.limits),
         group=agent.plan.group,
@@ -292,9 +292,27 @@ def _environment(
     return add_user_variables(pairs, [(each.name, each.value) for each in agent.plan.variables])
 
 
-def _list_trees(mounts: Sequence[Mount]) -> list[str]:
-    """Return the work trees of git among what is written. A linked one has its hooks elsewhere, out of reach."""
-    return [each.host for each in mounts if not each.is_read_only and Path(each.host, ".git").is_dir()]
+def _list_trees(agent: Agent) -> Mapping[str, Sequence[BoxMount]]:
+    """Return what is mounted of each folder that is written, with the work trees of git in it."""
+    if agent.isolation not in (Level.GUARDED, Level.SEALED):
+        return {}
+    from oulipoly_engine.service.worktrees.base.box_mounts import mount_trees  # noqa: PLC0415 - few agents are given folders
+
+    written = [each.host for each in agent.plan.mounts if not each.is_read_only and Path(each.host).is_dir()]
+    trees = {folder: mount_trees(Path(folder)) for folder in written}
+    # A linked work tree reads its repository; one that is given itself stays written.
+    around = {folder: [other for other in written if other != folder] for folder in written}
+    return {
+        folder: tuple(mount for mount in mounts if not _is_git_of(mount, around[folder]))
+        for folder, mounts in trees.items()
+    }
+
+
+def _is_git_of(mount: BoxMount, folders: Sequence[str]) -> bool:
+    """Tell whether a mount reads the folder of git of a repository that lies in one of some folders."""
+    path = Path(mount.path)
+    is_git = mount.access is Access.READ and path.name == ".git" and path.is_dir()
+    return is_git and any(path.is_relative_to(folder) for folder in folders)
 
 
 def _list_programs(program: str) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import tarfile
 from collections.abc import Iterable
 from functools import partial
@@ -16,9 +15,9 @@ from oulipoly_engine.core.images.references import parse_reference
 from oulipoly_engine.core.images.refusals import ImageRefused
 from oulipoly_engine.regular_files import open_regular
 from oulipoly_engine.service.images.images import Images
+from oulipoly_engine.service.images.tool_build import own_platform
 from oulipoly_engine.service.transcripts.atomic_file import new_file
 
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # `uname -m` to the names of images
 _MOST_UNPACKED = 2 << 30  # bytes of an archive
 _PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE)  # no links, no devices, no files with holes
 _NAMES = ("io.openotters.bin.name", "vnd.openotters.bin.name")  # annotations; the second is of older images
@@ -47,8 +46,9 @@ def read_usage(images: Images, reference: str) -> str:
     """
     _, entry = images.resolve(reference)
     for layer in _choose_platform(images, images.manifest(entry), reference).layers:
-        if layer.title.rpartition("/")[2] == _USAGE and layer.size <= _LONGEST_USAGE:
-            return (_find_program(images, layer, _USAGE) or b"")[:_LONGEST_USAGE].decode("utf-8", "replace")
+        is_archive = ".tar" in layer.media_type
+        if layer.title.rpartition("/")[2] == _USAGE and layer.size <= _LONGEST_USAGE and not is_archive:
+            return b"".join(images.fetch(layer)).decode("utf-8", "replace")
     return ""
 
 
@@ -69,12 +69,11 @@ def find_program_name(images: Images, reference: str) -> str:
 def _choose_platform(images: Images, manifest: Manifest, reference: str) -> Manifest:
     if manifest.manifests is None:
         return manifest
-    machine = platform.machine()
-    wanted = ("linux", _ARCHITECTURES.get(machine, machine))
+    wanted = own_platform()
     for child in manifest.manifests:
-        if (child.platform.get("os"), child.platform.get("architecture")) == wanted:
+        if f"{child.platform.get('os')}/{child.platform.get('architecture')}" == wanted:
             return read_manifest(images.layout.read(child.digest, LONGEST_MANIFEST))
-    raise ImageRefused(f"the image {reference} has nothing for {'/'.join(wanted)}")
+    raise ImageRefused(f"the image {reference} has nothing for {wanted}")
 
 
 def _place_layer(images: Images, layer: Descriptor, name: str, target: Path) -> bool:

@@ -16,11 +16,11 @@ from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import IsolationUnavailable, SystemRefused
 from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.process.boxes.machine import find_level
-from oulipoly_engine.process.boxes.worktree import mount_worktree
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.agents.logins import CLI_HOMES, CliAccount, CliBox, CliStart, start_cli_in_box
 from oulipoly_engine.service.agents.start import AgentStart, list_cli_reads, list_logins, system_bin_dirs
+from oulipoly_engine.service.worktrees.base.box_mounts import mount_tree
 from oulipoly_engine.service.worktrees.base.git import PEOPLE, Git
 from oulipoly_engine.service.worktrees.setup.files import make_folders
 
@@ -56,7 +56,7 @@ def start_in_worktree(place: WorkPlace, chosen: CliAccount, clock: Clock) -> Cli
     root = place.root
     try:
         _prepare_root(place)
-        mounts = (*mount_worktree(Path(tree.path), tree.branch), *_list_linked(tree))
+        mounts = (*mount_tree(Path(tree.path), tree.branch), *_list_linked(tree))
     except OSError as error:
         raise SystemRefused(f"the box of {tree.path} cannot be prepared: {error.strerror or error}") from error
     own = {"GIT_CONFIG_GLOBAL": str(root / "gitconfig"), "GIT_CONFIG_NOSYSTEM": "1"}

@@ -7,7 +7,7 @@ from oulipoly_engine.core.agents.boxes import agent_box, list_program_folders
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.agents.names import check_name, choose_name
 from oulipoly_engine.core.agents.plan import make_plan, parse_pairs
-from oulipoly_engine.core.boxes.box import Access
+from oulipoly_engine.core.boxes.box import Access, protect_worktree
 from oulipoly_engine.core.images.parser import parse_agentfile
 from oulipoly_engine.core.images.refusals import AgentfileInvalid
 from oulipoly_engine.errors import UsageInvalid
@@ -78,7 +78,7 @@ def test_box_shows_the_tree_and_what_was_declared_and_no_more():
 
 
 def test_box_keeps_from_a_work_tree_what_runs_later():
-    box = agent_box("sealed", "/a", [Mount("/w", "/w")], trees=("/w",))
+    box = agent_box("sealed", "/a", [Mount("/w", "/w")], trees={"/w": protect_worktree("/w")})
     access = {mount.path: mount.access for mount in box.mounts}
 
     assert (access["/w"], access["/w/.git/hooks"], access["/w/.envrc"]) == (Access.WRITE, Access.READ, Access.READ)

@@ -4,6 +4,7 @@ import gzip
 import io
 import platform
 import tarfile
+from pathlib import Path
 
 import pytest
 
@@ -19,8 +20,9 @@ from oulipoly_engine.core.images.manifest import (
 from oulipoly_engine.core.images.references import parse_reference
 from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.agents.tool_images import place_program, read_usage
+from oulipoly_engine.service.agents.tool_images import find_program_name, place_program, read_usage
 from oulipoly_engine.service.images.images import Images
+from oulipoly_engine.service.images.tool_build import ToolSource, build_tool
 
 HERE = {
     "os": "linux",
@@ -76,6 +78,35 @@ def test_program_is_taken_out_of_the_layer_for_this_machine(tmp_path):
     assert (tmp_path / "jq").stat().st_mode & 0o777 == 0o755
     assert digest == images.resolve("example.com/jq")[1].digest
     assert read_usage(images, "example.com/jq") == "# usage"
+
+
+def test_image_that_was_built_here_has_its_program_and_its_usage_and_the_same_digest_twice(tmp_path):
+    images = Images(tmp_path / "images")
+    (tmp_path / "jq.sh").write_text("#!/bin/sh\n")
+    (tmp_path / "use.md").write_text("# use")
+    own = {"org.opencontainers.image.version": "1.7"}
+    source = ToolSource("jq", tmp_path / "jq.sh", usage=tmp_path / "use.md", annotations=own)
+    first, second = (build_tool(images, source, (parse_reference(tag),)) for tag in ("example.com/jq", "b/jq:v1"))
+    info = images.inspect("b/jq:v1")
+
+    assert place_program(images, "example.com/jq", "jq", tmp_path / "jq") == first.digest == second.digest
+    assert (tmp_path / "jq").read_text() == "#!/bin/sh\n"
+    assert (read_usage(images, "b/jq:v1"), find_program_name(images, "b/jq:v1")) == ("# use", "jq")
+    assert (info.media_type, info.annotations["org.opencontainers.image.version"]) == (BIN_KIND, "1.7")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"name": "../x"}, "not a name of a tool"),
+        ({"platform": "linux"}, "not a platform"),
+        ({"program": Path("/none")}, "read"),
+    ],
+)
+def test_tool_that_cannot_be_built_says_why(tmp_path, changes, words):
+    source = replace(ToolSource("jq", Path("/bin/sh")), **changes)
+    with pytest.raises(ImageRefused, match=words):
+        build_tool(Images(tmp_path / "images"), source, (parse_reference("example.com/jq"),))
 
 
 def test_layer_that_is_the_program_itself_is_taken(tmp_path):
