@@ -22,7 +22,7 @@ import msgspec
 from oulipoly_engine.blobs.blobs import BlobDamaged, Blobs, Form, Staged
 from oulipoly_engine.core.images.manifest import INDEX, LONGEST_MANIFEST, Descriptor, Manifest, encode, read_manifest
 from oulipoly_engine.core.images.references import is_digest
-from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
+from oulipoly_engine.core.images.refusals import ContentMissing, ImageNotFound, ImageRefused
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.private_files import make_folder, open_private, sync_folder, write_private
 from oulipoly_engine.process.lock import hold_lock
@@ -131,7 +131,7 @@ class Layout:
     ) -> None:
         """Write contents and a manifest over them, and have tags of a repository mean it; without one it is listed too.
 
-        Raises ImageRefused where the manifest names a content that is not there, OSError.
+        Raises ContentMissing where the manifest names a content that is not there, OSError.
         """
         with self._changing():
             self._add("sha256:", contents)
@@ -155,7 +155,7 @@ class Layout:
             # Layers that may not be handed on lie elsewhere.
             is_elsewhere = bool(descriptor.urls) or "nondistributable" in descriptor.media_type
             if not is_elsewhere and not self.has(descriptor.digest):
-                raise ImageRefused(f"its manifest names {descriptor.digest}, which is not there")
+                raise ContentMissing(f"its manifest names {descriptor.digest}, which is not there")
 
     def _put(self, entries: Iterable[Descriptor]) -> None:
         """Put entries into the index, in place of those of the same tag."""

@@ -17,6 +17,10 @@ class ImageRefused(RequestRefused, slug="image-refused", exit_code=2):
     """An image holds what we do not take, or its content is not what its digest says."""
 
 
+class ContentMissing(ImageRefused):
+    """A manifest names a content that is not there, or not any more."""
+
+
 class ImageNotFound(RequestRefused, slug="image-not-found", exit_code=2):
     """No image of that reference is there."""
 

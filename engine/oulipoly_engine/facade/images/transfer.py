@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -9,15 +10,17 @@ from oulipoly_engine.core.images.changes import Change
 from oulipoly_engine.core.images.credentials import Credentials
 from oulipoly_engine.core.images.manifest import AGENT_KIND, Descriptor
 from oulipoly_engine.core.images.references import Reference, parse_reference, qualify
+from oulipoly_engine.core.images.refusals import ContentMissing
 from oulipoly_engine.core.images.signature import SIGNATURE_KIND, Verification
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.facade.base.own_process import inherited_environment, parent_invocation, require_person
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.registry import transfer
 from oulipoly_engine.registry.credentials import look_up
 from oulipoly_engine.registry.remote import Remote
 from oulipoly_engine.registry.transfer import Pulled
 from oulipoly_engine.service.images import signatures
+from oulipoly_engine.service.images.build import TRIES
 from oulipoly_engine.service.images.images import Images
 
 __all__ = ["Candidate", "Transfer", "Verification"]
@@ -99,7 +102,19 @@ class Transfer(Part):
             with self._home.lend_store() as store:
                 for key in candidate.verification.signers[:1]:
                     signatures.pin(store, reference, key, self._home.clock)
-        transfer.settle_pulled(candidate.pulled, reference, self._images.layout)
+        layout = self._images.layout
+        for _ in range(TRIES - 1):
+            with suppress(ContentMissing):
+                transfer.settle_pulled(candidate.pulled, reference, layout)
+                return
+            # Another process has removed an image with the same contents meanwhile.
+            transfer.pull(
+                self._remote(reference),
+                replace(reference, digest=candidate.pulled.entry.digest),
+                layout,
+                SIGNATURE_KIND,
+            )
+        transfer.settle_pulled(candidate.pulled, reference, layout)
 
     def push(self, text: str, target: str = "") -> tuple[Reference, Descriptor]:
         """Put an image into a registry with its signatures; return where to, and what. target: another reference there.

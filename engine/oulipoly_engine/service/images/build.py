@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -24,7 +25,7 @@ from oulipoly_engine.core.images.manifest import (
 )
 from oulipoly_engine.core.images.parser import LONGEST, parse_agentfile
 from oulipoly_engine.core.images.references import Reference, parse_reference
-from oulipoly_engine.core.images.refusals import AgentfileInvalid
+from oulipoly_engine.core.images.refusals import AgentfileInvalid, ContentMissing
 from oulipoly_engine.records import replace
 from oulipoly_engine.registry.layout import Layout
 from oulipoly_engine.regular_files import open_regular, read_regular
@@ -32,6 +33,7 @@ from oulipoly_engine.service.images.images import Images
 
 _FILE = "Agentfile"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+TRIES = 4  # where another process removes what is needed
 _SMALL = 1 << 20  # bytes; larger files go to the disk block by block
 
 
@@ -42,6 +44,13 @@ def build(images: Images, path: Path, tags: tuple[str, ...], source_date: str = 
     source_date: seconds since 1970, as SOURCE_DATE_EPOCH has them; empty: the image says no time, so that the same
     input gives the same digest. Raises AgentfileInvalid, ReferenceInvalid, ImageNotFound, OSError.
     """
+    for _ in range(TRIES - 1):
+        with suppress(ContentMissing):  # another process has removed an image with the same large file
+            return _build(images, path, tags, source_date)
+    return _build(images, path, tags, source_date)
+
+
+def _build(images: Images, path: Path, tags: tuple[str, ...], source_date: str) -> tuple[Reference, Descriptor]:
     references, image = assemble(images, path, tags, source_date)
     for reference in references:
         images.guard_tag(reference, image.descriptor.digest)

@@ -149,6 +149,23 @@ def test_a_tag_that_exists_moves_only_where_the_guard_lets_it(tmp_path, agent):
     assert entry.digest == images.resolve("meteo")[1].digest
 
 
+def test_a_build_whose_large_file_another_process_removes_meanwhile_begins_anew(tmp_path, agent):
+    def remove_contents(*_):
+        if not removed:
+            for path in (tmp_path / "images/blobs/sha256").iterdir():
+                path.unlink()
+        removed.append(True)
+
+    removed = []
+    images = Images(tmp_path / "images", remove_contents)
+    build(images, agent, ())
+    (agent / "k.md").write_text("know more")
+    build(images, agent, ())
+
+    assert b"know more" == images.read_layer(images.load("meteo").layers["context K"])
+    assert removed[1:]
+
+
 def test_an_image_goes_through_one_file_and_a_file_that_lies_is_refused(images, agent, tmp_path):
     _, entry = build(images, agent, ())
     file = tmp_path / "meteo.json"
