@@ -141,17 +141,17 @@ class Agents(AgentInspection):
         now = self._home.now()
         name = names.check_name(wish.name) if wish.name else self._choose_name()
         plan = AgentPlan(overrides=wish.overrides)
-        found = find_path(self._home, wish.source)
-        if found is None and not is_digest(wish.source):
+        path = find_path(self._home, wish.source)
+        if path is None and not is_digest(wish.source):
             parse_reference(wish.source)
-        path = str(found or wish.source)
-        source = read_source(self._home, path) if wish.digest else None
+        place = str(path or wish.source)
+        source = read_source(self._home, place) if wish.digest else None
         if source is not None and source.digest != wish.digest:
             raise ImageRefused(f"{wish.source} has changed since you looked at it: look at it again, then run it")
         agent = Agent(
             str(uuid.uuid4()),
             name,
-            path,
+            place,
             wish.isolation,
             "pulling",
             now,

@@ -96,8 +96,16 @@ def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach:
 
     network = agent_network(agent.isolation, agent.plan.runtime)
     addresses = agent.plan.overrides.addresses
-    homes, workspace, log = root / CLI_HOMES, str(root / "workspace"), str(find_log(root))
-    place = CliBox(describe_served(agent), agent.isolation, homes, workspace, network, addresses, make_start, log)
+    place = CliBox(
+        describe_served(agent),
+        agent.isolation,
+        root / CLI_HOMES,
+        str(root / "workspace"),
+        network,
+        addresses,
+        make_start,
+        str(find_log(root)),
+    )
     return start_cli_in_box(place, chosen, clock)
 
 
