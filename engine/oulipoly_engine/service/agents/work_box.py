@@ -32,7 +32,6 @@ _NO_UPKEEP = "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"  # it would fai
 class WorkPlace(Record):
     """Where a session works that stands in a box."""
 
-    session_id: str
     level: str
     worktree: Worktree
     root: Path  # a folder of ours for the box alone

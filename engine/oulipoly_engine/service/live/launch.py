@@ -253,7 +253,7 @@ class LiveLauncher(Record):
         artifacts = session_artifacts(self.paths, session.session_id)
         root = self.paths.worktree_files / worktree.session_id
         addresses = session.opening.addresses
-        place = WorkPlace(session.session_id, isolation, worktree, root, artifacts, addresses)
+        place = WorkPlace(isolation, worktree, root, artifacts, addresses)
         start = start_in_worktree(place, chosen, self.clock)
         environment = {**start.environment, variables.SESSION_ARTIFACTS: str(artifacts)}
         return replace(start, environment=environment | worktree_environment(worktree))
