@@ -100,9 +100,11 @@ def many(world: World) -> Result:
     program.chmod(0o755)
     more = ("--tool", f"greet={program}")
     run(world.agents("agent", "ps", state=state))  # the state file is made once, not by twenty
-    ready_s = _together([_run_agent(world, name, state, *more, tool="greet") for name in names])
-    worked_s = _together([world.agents("agent", "exec", name, "greet", state=state) for name in names])
-    stopped_s = _together([world.agents("agent", "stop", name, state=state) for name in names])
+    try:
+        ready_s = _together([_run_agent(world, name, state, *more, tool="greet") for name in names])
+        worked_s = _together([world.agents("agent", "exec", name, "greet", state=state) for name in names])
+    finally:  # they would live on
+        stopped_s = _together([world.agents("agent", "stop", name, state=state) for name in names])
     lives = _read_lives(_database(world, state))
     wrong = {name: lives.get(name) for name in names if lives.get(name) != _LIFE}
     if wrong:

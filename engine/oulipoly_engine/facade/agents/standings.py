@@ -204,9 +204,11 @@ class AgentList(Part):
             if agent.owner and has_ended_mark(agent.owner):
                 self._settle_left(store, agent)
             elif agent.status == "ready" and in_flight[agent.agent_id]:
-                self._move_along(store, agent, "work")
+                agents.note_work(store, agent.agent_id, self._home.now())
             elif agent.status == "working" and not in_flight[agent.agent_id]:
-                self._move_along(store, agent, "rest")
+                with store.write():  # a tool or a turn may have begun since they were counted
+                    if not self._count_in_flight(store)[agent.agent_id]:
+                        self._move_along(store, agent, "rest")
 
     def _settle_left(self, store: Store, agent: Agent) -> None:
         """Settle an agent whose process was killed between two steps."""
