@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from oulipoly_engine.web.access.gate import BODY_PATIENCE_S
+from oulipoly_engine.host.peer_credentials import has_mark
+from oulipoly_engine.variables import PARENT_INVOCATION
+from oulipoly_engine.web.access.gate import BODY_PATIENCE_S, BY_RUN
 
 HEADERS_PATIENCE_S = 20.0  # for a request's header, also of a second one on the same connection
 UPLOAD_PATIENCE_S = BODY_PATIENCE_S + 5.0  # for its body: who reads it gives it up before, and says so
@@ -32,6 +35,9 @@ class PatientProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begin to wait for a request."""
         super().connection_made(transport)
+        connection = transport.get_extra_info("socket")
+        if connection is not None and connection.family == socket.AF_UNIX and has_mark(connection, PARENT_INVOCATION):
+            self.client = BY_RUN
         self._await_request()
 
     def data_received(self, data: bytes) -> None:

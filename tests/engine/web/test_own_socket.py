@@ -6,11 +6,14 @@ import os
 import signal
 import socket
 import stat
+import subprocess
+import sys
 import threading
 from contextlib import closing, contextmanager
 
 import pytest
 
+from oulipoly_engine.variables import PARENT_INVOCATION
 from oulipoly_engine.web import own_socket
 from oulipoly_engine.web.connections import Connections, Limits
 from oulipoly_engine.web.own_socket import OwnSocket
@@ -150,3 +153,26 @@ def test_after_a_kill_the_next_server_has_the_same_socket(home, commands):
 
     assert (told["socket"], 200) == (again["socket"], status)
     assert not os.path.exists(again["socket"])  # noqa: PTH110 - a text
+
+
+ASK = """
+import http.client, socket, sys
+path, *places = sys.argv[1:]
+for place in places:
+    connection = http.client.HTTPConnection("localhost")
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.connect(path)
+    connection.request("POST" if place.endswith("stop") else "GET", place)
+    print(connection.getresponse().status)
+"""
+
+
+def test_run_of_ours_is_no_person_at_the_socket_either(server):
+    stop = "/running-agents/nobody/stop"
+    words = (sys.executable, "-I", "-S", "-c", ASK, str(server.own_path), stop, "/running-agents")
+    said = [
+        subprocess.run(words, env=env, capture_output=True, text=True, check=True).stdout.split()
+        for env in ({}, {PARENT_INVOCATION: "{}"})
+    ]
+
+    assert [["404", "200"], ["403", "200"]] == said

@@ -32,6 +32,7 @@ HEAD_LIMIT = 32 << 10  # bytes of the address and the headers; h11 has a limit f
 BODY_LIMIT = 8 << 20  # bytes
 BODY_PATIENCE_S = 20.0  # for all of a body
 _SAFE = ("GET", "HEAD", "OPTIONS")
+BY_RUN = ("run", 0)  # the client of the own user's socket that a run of ours has started: no person
 AGENT_TOOLS = "/agent-tools"  # all that the token of an agent opens
 # To everybody who reaches the server; so is what pages are made of.
 _OPEN = ("/health", "/pair", "/authority.pem", "/push-worker.js")
@@ -173,7 +174,8 @@ class Gate:
             device = await run_in_threadpool(self._authenticate, token, address)
         is_own = _comes_by_own_socket(scope) and not any(name in headers for name in _PASSED_ON)
         if not token and is_own and (not is_open_path or path == "/health"):
-            return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True)
+            is_run = scope.get("client") == BY_RUN
+            return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True, is_run=is_run)
         if device is None and not is_open_path:
             raise _not_paired()
         if device is None:

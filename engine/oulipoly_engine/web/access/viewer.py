@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.requests import HTTPConnection
 
+from oulipoly_engine.core.agents.capabilities import MAY, Caller
 from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.web.devices import SCOPES, Scope
 from oulipoly_engine.errors import RequestRefused
@@ -32,6 +33,7 @@ class Viewer(Record):
     is_confirmed: bool = False  # shown to be its owner's within the last quarter of an hour: what plants code is open
     may_change: bool = True  # False: a link for somebody else, which looks and does nothing, not even deny
     is_person: bool = False  # at a page, rather than a program of the device: what they send takes control
+    is_run: bool = False  # of the own user's processes one that an agent has started
     agent_token: str = ""  # of an agent, which gives its tools and nothing else; empty: a device asks
 
     @property
@@ -66,8 +68,16 @@ def check_command(viewer: Viewer, name: str) -> None:
     """Raise NotAllowed or ConfirmationNeeded where a device may not do a command of the table."""
     command = find(name)
     check_scope(viewer, command.scope)
+    check_run(viewer, name)
     if command.is_confirmed:
         check_confirmed(viewer)
+
+
+def check_run(viewer: Viewer, name: str) -> None:
+    """Raise NotAllowed where a run of ours asks for what a person alone does with running agents."""
+    if viewer.is_run and name in MAY and Caller.OTHER not in MAY[name]:
+        act = find(name).summary.partition(":")[0]
+        raise NotAllowed(f"an agent may not {act}: a person does, with `agents {name}` in a terminal of their own")
 
 
 def check_scope(viewer: Viewer, scope: Scope | None) -> None:

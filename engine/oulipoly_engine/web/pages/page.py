@@ -17,7 +17,7 @@ from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.web.access.viewer import NotAllowed, Viewer, check_scope
+from oulipoly_engine.web.access.viewer import NotAllowed, Viewer, check_run, check_scope
 from oulipoly_engine.web.base.errors import status_of
 from oulipoly_engine.web.base.page_route import PageRoute
 from oulipoly_engine.web.base.templates import render
@@ -154,6 +154,7 @@ def _answer(handler: Handler, command: str, page: Page) -> Response:
         if command:
             does = find(command)
             check_scope(page.viewer, does.scope)
+            check_run(page.viewer, command)
             if does.destroys and page.field("sure") != "yes":
                 return page.show("ask.html", does=does, page=page, back=page.back("/"))
         return handler(page)
