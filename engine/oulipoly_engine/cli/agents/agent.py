@@ -6,7 +6,6 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.cli.base import stdio
@@ -150,10 +149,7 @@ def _run(context: Context, options: Namespace) -> int:
 
 
 def _build_from_stdin(context: Context) -> str:
-    """Build the image of an Agentfile on stdin and return what it is. Files beside it there are none."""
-    with TemporaryDirectory(prefix="agents-") as folder:
-        Path(folder, "Agentfile").write_bytes(stdio.choose_input().read())
-        reference, entry = context.engine.images.build(Path(folder), ())
+    reference, entry = context.engine.images.build_text(stdio.choose_input().read())
     return f"{reference.tagged}@{entry.digest}"
 
 

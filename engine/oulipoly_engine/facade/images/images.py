@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from oulipoly_engine.core.images.changes import Change
 from oulipoly_engine.core.images.info import ImageInfo
@@ -17,6 +18,7 @@ from oulipoly_engine.core.images.refusals import ImageNotFound
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.facade.base.own_process import inherited_environment, require_person
+from oulipoly_engine.private_files import write_private
 from oulipoly_engine.service.images import build as builder
 from oulipoly_engine.service.images import images as service
 from oulipoly_engine.service.images.images import AgentImage
@@ -78,6 +80,12 @@ class Images(Part):
         """
         with self._changing("build an image"):
             return builder.build(self._images, path, tags, inherited_environment().get(_SOURCE_DATE, ""))
+
+    def build_text(self, data: bytes) -> tuple[Reference, Descriptor]:
+        """Build the image of an Agentfile that has no files beside it; return it and what it is. Raises as `build`."""
+        with TemporaryDirectory(prefix="agents-") as folder:
+            write_private(Path(folder, "Agentfile"), data)
+            return self.build(Path(folder), ())
 
     def build_tool(self, source: ToolSource, tags: tuple[str, ...]) -> tuple[Reference, Descriptor]:
         """Build the image of a tool; return it and its first reference. Raises ImageRefused, and as `build`."""

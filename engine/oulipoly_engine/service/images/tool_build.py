@@ -114,7 +114,7 @@ def _read(path: Path) -> bytes:
 
 def _pack(name: str, data: bytes) -> bytes:
     archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+    with tarfile.TarFile(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         entry = tarfile.TarInfo(name)
         entry.size = len(data)
         entry.mode = 0o755
