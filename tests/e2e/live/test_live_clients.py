@@ -30,7 +30,7 @@ def connect(live, session):
 
 
 def test_rubbish_ends_the_connection_alone(live):
-    session = live.begin("hello [[stall:60]]")
+    session = live.begin("hello [[stall:600]]")
     live.until(session, lambda event: isinstance(event, TurnStarted))
     status = live.live.status(session)
     for name, data in RUBBISH.items():

@@ -29,7 +29,7 @@ def order(live, session, verb, starts=True, **data):
 
 
 def test_interrupt_ends_the_turn_and_the_next_message_runs(live):
-    session, turn = live.begin_turn("hello [[stall:60]]")
+    session, turn = live.begin_turn("hello [[stall:600]]")
     live.until(session, lambda event: isinstance(event, TurnStarted))
     order(live, session, "interrupt", starts=False)
 
@@ -87,7 +87,7 @@ def test_an_order_that_the_cli_refuses_in_its_answer_is_refused_and_no_turn(live
 
 @pytest.mark.parametrize("verb", ["compact", "review"])
 def test_they_want_a_session_without_a_running_turn(live, verb):
-    session, turn = live.begin_turn("hello [[stall:60]]")
+    session, turn = live.begin_turn("hello [[stall:600]]")
     live.until(session, lambda event: isinstance(event, TurnStarted))
 
     with pytest.raises(RunnerError, match="a turn runs"):

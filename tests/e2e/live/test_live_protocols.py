@@ -24,7 +24,7 @@ def test_turns_requests_interrupts_and_the_next_process(live, session):
     again = live.live.send(session, "1 + 1 [[approve:make]]").turn_id
     live.live.answer(live.request(session).request_id, "approve")
     assert "1 + 1 = 2" == live.live.wait(session, again).reply
-    slow = live.live.send(session, "hello [[stall:60]]").turn_id
+    slow = live.live.send(session, "hello [[stall:600]]").turn_id
     live.until(session, lambda event: isinstance(event, TurnStarted) and event.turn_id == slow)
     live.live.order(session, orders.Interrupt(), starts=False)
     assert "interrupted" == live.live.wait(session, slow).status

@@ -161,7 +161,7 @@ async def interrupt(one):
 
 async def stall(one):
     """Have a turn run that does not end by itself."""
-    await write(one, "[[stall:60]] wait")
+    await write(one, "[[stall:600]] wait")
     await one.until(lambda: one.live.talk.turn is not None)
 
 

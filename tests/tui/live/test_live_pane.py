@@ -266,7 +266,7 @@ async def approve_for_the_session(one, monkeypatch):
 async def test_a_running_turn_is_steered_and_interrupted_and_messages_for_later_are_queued(live):
     async with live() as one:
         await one.begin()
-        await one.write("[[stall:60]] wait")
+        await one.write("[[stall:600]] wait")
         await one.until(lambda: one.pane.talk.turn is not None)
         await one.sees("enter steers the turn · tab queues")
         for text in ("first", "second"):
@@ -303,7 +303,7 @@ async def test_a_turn_whose_process_was_lost_is_told_and_gone_on_with(live):
     async with live() as one:
         session = await one.begin()
         for victim, words in (("host_pid", "its process was lost while this turn ran"), ("pid", "by signal 9")):
-            await one.write("[[stall:60]] paint the roof")
+            await one.write("[[stall:600]] paint the roof")
             await one.until(lambda: one.pane.talk.turn is not None)
             (host,) = hosts.survey(one.paths)
             os.kill(getattr(host, victim), signal.SIGKILL)

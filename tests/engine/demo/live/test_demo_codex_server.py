@@ -81,7 +81,7 @@ def test_file_outside_the_folder_is_left_alone(start, tmp_path):
 
 
 def test_interrupt_before_the_turn_has_begun_waits_for_it(session):
-    session.send("go [[stall:60]]")
+    session.send("go [[stall:600]]")
     session.driver.interrupt()
 
     assert "interrupted" == session.until(TurnEnded).status
@@ -178,7 +178,7 @@ def test_garbage_is_left_unanswered(session):
 
 @pytest.mark.parametrize("stop", ["eof", "term"])
 def test_process_ends_by_itself_in_a_turn(session, stop):
-    session.send("go [[stall:60]]")
+    session.send("go [[stall:600]]")
     session.until(TurnStarted)
     if stop == "term":
         session.process.terminate()

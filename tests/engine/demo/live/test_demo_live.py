@@ -110,7 +110,7 @@ def test_a_plan_and_a_thought_are_told(start):
 
 def test_an_interrupt_ends_a_turn_that_is_silent_one_that_talks_and_one_that_asks(start):
     session = start({"DEMO_PACE": "0.2"})
-    for text, sign in (("[[stall:60]] go", TurnStarted), ("count to 50", ItemDelta), ("[[approve:x]]", RequestOpened)):
+    for text, sign in (("[[stall:600]] go", TurnStarted), ("count to 50", ItemDelta), ("[[approve:x]]", RequestOpened)):
         session.send(text)
         session.until(sign)
         session.driver.interrupt()
@@ -137,7 +137,7 @@ def test_a_message_joins_the_turn_while_a_tool_is_open(start):
 def test_a_session_that_was_killed_goes_on_under_its_id(start):
     session = start()
     session.turn("My name is Ada")
-    session.send("[[stall:60]] go")
+    session.send("[[stall:600]] go")
     session.until(TurnStarted)
     session.kill()
     again = start(resume=session.of(SessionOpened)[0].native_id)
