@@ -19,7 +19,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import IO, Any, TypeVar
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
@@ -206,10 +206,12 @@ class Remote:
             if error.code != 401 or not self._is_own(url) or not self._is_own(error.url):
                 raise
             # Also with a token: it may be too old, or for reading alone.
-            self._authorization = self._log_in(*read_challenge(error.headers.get_all("WWW-Authenticate") or ()))
-            if not self._authorization:
-                raise
-            error.close()
+            with ExitStack() as stack:
+                stack.callback(error.close)
+                self._authorization = self._log_in(*read_challenge(error.headers.get_all("WWW-Authenticate") or ()))
+                if not self._authorization:
+                    stack.pop_all()  # its body is read where it is told
+                    raise
             if body is not None and not isinstance(body, bytes):  # it is used up
                 raise _Passing("the registry asked who we are behind the beginning") from error
         return self._opener.open(self._request(method, url, headers, body), timeout=_SOCKET_PATIENCE_S)
@@ -255,6 +257,7 @@ class Remote:
         except urllib.error.HTTPError as error:
             if error.code != 404:
                 raise
+            error.close()
             raise refusal from error
         except (ValueError, LookupError, AttributeError, RecursionError) as error:
             raise refusal from error

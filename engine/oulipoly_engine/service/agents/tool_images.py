@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from oulipoly_engine.blobs.blobs import BLOCK
@@ -34,7 +35,7 @@ def place_program(images: Images, reference: str, name: str, target: Path) -> st
     _, entry = images.resolve(reference)
     manifest = _choose_platform(images, images.manifest(entry), reference)
     layers = sorted(manifest.layers, key=lambda layer: layer.title.rpartition("/")[2] != name)
-    if not any(_place_layer(images, layer, name, target) for layer in layers):
+    if not any(_read_layer(images, layer, name, partial(_write, target)) for layer in layers):
         raise ImageRefused(f"the image {reference} has no program {name!r}")
     return entry.digest
 
@@ -45,10 +46,11 @@ def read_usage(images: Images, reference: str) -> str:
     Raises ImageNotFound, ImageRefused.
     """
     _, entry = images.resolve(reference)
+    blocks: list[bytes] = []
     for layer in _choose_platform(images, images.manifest(entry), reference).layers:
-        is_archive = ".tar" in layer.media_type
-        if layer.title.rpartition("/")[2] == _USAGE and layer.size <= _LONGEST_USAGE and not is_archive:
-            return b"".join(images.fetch(layer)).decode("utf-8", "replace")
+        is_usage = layer.title.rpartition("/")[2] == _USAGE and layer.size <= _LONGEST_USAGE
+        if is_usage and _read_layer(images, layer, _USAGE, lambda read: blocks.extend(islice(read, 1))):
+            return b"".join(blocks)[:_LONGEST_USAGE].decode("utf-8", "replace")
     return ""
 
 
@@ -76,21 +78,23 @@ def _choose_platform(images: Images, manifest: Manifest, reference: str) -> Mani
     raise ImageRefused(f"the image {reference} has nothing for {wanted}")
 
 
-def _place_layer(images: Images, layer: Descriptor, name: str, target: Path) -> bool:
-    """Write a program out of a layer, whole or not at all; return whether it is there."""
+def _read_layer(images: Images, layer: Descriptor, name: str, take: Callable[[Iterable[bytes]], object]) -> bool:
+    """Have the blocks of a file of a layer taken; return whether it is there."""
     is_archive = ".tar" in layer.media_type
     if not is_archive and layer.title.rpartition("/")[2] != name:
         return False
     if not is_archive:
-        return _write(target, images.fetch(layer))
+        take(images.fetch(layer))
+        return True
     for _ in images.fetch(layer):  # its digest is checked behind the last block
         pass
     try:
         with open_regular(images.layout.path(layer.digest)) as file, open_tar(file, _check_size) as archive:
             for member in entries(archive):
-                if member.type in _PLAIN and member.name.strip("./") == name:
-                    content = archive.extractfile(member)
-                    return content is not None and _write(target, iter(partial(content.read, BLOCK), b""))
+                content = archive.extractfile(member) if member.type in _PLAIN else None
+                if content is not None and member.name.strip("./") == name:
+                    take(iter(partial(content.read, BLOCK), b""))
+                    return True
     except (TarRefused, *BROKEN) as error:
         if isinstance(error, OSError) and error.errno is not None:  # of our disk
             raise
@@ -103,9 +107,8 @@ def _check_size(_packed: int, unpacked: int) -> None:
         raise TarRefused(f"it has more than {_MOST_UNPACKED >> 20} MB")
 
 
-def _write(target: Path, blocks: Iterable[bytes]) -> bool:
+def _write(target: Path, blocks: Iterable[bytes]) -> None:
     with new_file(target, force=True) as file:
         for block in blocks:
             file.write(block)
         os.fchmod(file.fileno(), _MODE)
-    return True
