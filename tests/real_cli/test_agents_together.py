@@ -56,7 +56,7 @@ def test_agent_keeps_a_note(agents, api, plan, cli):
     api.plans[f"{cli}-one"] = plan(tool=CALLS[cli](NAMES[cli]("note-save"), {"key": "city", "text": "Rome"}))
     agents.run("agent", "prompt", "calm", "Keep it.")
 
-    assert "Rome" == json.loads(agents.run("agent", "notes", "calm", "get", "city", "--json").stdout)["text"]
+    assert "Rome" == json.loads(agents.run("note", "get", "calm", "city", "--json").stdout)["text"]
 
 
 def test_two_agents_that_ask_each_other_are_stopped(agents, api, plan):
