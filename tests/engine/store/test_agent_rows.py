@@ -11,6 +11,7 @@ from oulipoly_engine.core.live.sessions import LiveSession, Turn
 from oulipoly_engine.errors import AgentStateInvalid, NameTaken
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.agents import agents, jobs
+from oulipoly_engine.store.agents.work_of_session import note_work_of_session
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_sessions
 
@@ -61,13 +62,13 @@ def test_an_agent_works_while_a_turn_or_a_tool_of_it_is_open(store):
     agents.add_session(store, AGENT.agent_id, "s1", NOW)
 
     live_sessions.insert_turn(store, Turn("t1", "s1", "user", "starting", "hello", "default", NOW))
-    agents.note_work_of_session(store, "s1", NOW)
+    note_work_of_session(store, "s1", NOW)
     jobs.insert(store, Job("exec_1", AGENT.agent_id, "exec", "curl", "running", NOW))
     live_sessions.end_turn(store, "t1", "completed", NOW)
-    agents.note_work_of_session(store, "s1", NOW)
+    note_work_of_session(store, "s1", NOW)
     assert "working" == agents.read(store, AGENT.agent_id).status
     jobs.move(store, "exec_1", "end", NOW)
-    agents.note_work_of_session(store, "nobody's", NOW)
+    note_work_of_session(store, "nobody's", NOW)
 
     statuses = [change.status for change in agents.read_history(store, AGENT.agent_id)]
     assert ["pulling", "starting", "ready", "working", "ready"] == statuses

@@ -5,11 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures
-from oulipoly_engine.core.live.launch.catalogue import Catalogue
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import Branch, LiveSession, Turn, first_line, why_elsewhere
 from oulipoly_engine.core.sessions.compaction import Message, guess_tokens
@@ -41,6 +41,9 @@ from oulipoly_engine.store.transcripts.entry_paths import (
     read_back,
     read_context_back,
 )
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.launch.catalogue import Catalogue
 
 PREFACE_LIMIT = 200_000  # characters of what was said: the older part is left out first
 PREFACE_LOSSES = ("what the tools printed", "the agent's thoughts", "what was allowed for the whole session")

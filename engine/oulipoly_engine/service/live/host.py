@@ -14,10 +14,9 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.clock import Clock, to_text
-from oulipoly_engine.core.agents.limits import explain_time
 from oulipoly_engine.core.live import failures, orders
 from oulipoly_engine.core.live.events import Notice, Numbered, SessionClosed, SessionFailed
 from oulipoly_engine.core.live.requests import TurnInFlight
@@ -39,7 +38,6 @@ from oulipoly_engine.host.runtime_folder import Listener
 from oulipoly_engine.process.liveness import Descendants, end_children, reap_adopted
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record, asdict
-from oulipoly_engine.service.agents.limit_watch import LimitWatch
 from oulipoly_engine.service.agents.tool_socket import ToolSocket
 from oulipoly_engine.service.extensions.session_hooks import GUARDED_ORDERS, HookAnswer, SessionHooks
 from oulipoly_engine.service.live.clients import ClientSeat
@@ -52,6 +50,9 @@ from oulipoly_engine.service.worktrees.snapshot.keeper import FileKeeper
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events
 from oulipoly_engine.store.runs import invocations
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.agents.limit_watch import LimitWatch
 
 _CHUNK = 64 << 10
 _SHOWN_STDERR = 5  # lines of it that tell why the CLI has ended
@@ -690,6 +691,8 @@ class Host:
         """End a turn that takes too long, or of which nothing is heard. Returns the seconds until then."""
         ends = []
         if self._limits.turn_s and not self.turns.is_compacting:
+            from oulipoly_engine.core.agents.limits import explain_time  # noqa: PLC0415 - of agents alone
+
             ends.append((self._turn_began_at + self._limits.turn_s, explain_time(self._limits.turn_s)))
         if self._limits.turn_silence_s and not self.turns.waits_for_others:
             why = f"nothing was heard of it for {self._limits.turn_silence_s:g} s"

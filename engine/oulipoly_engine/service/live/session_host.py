@@ -30,7 +30,6 @@ from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import adopt_orphans, start_ticks
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record, prepare
-from oulipoly_engine.service.agents.limit_watch import LimitWatch
 from oulipoly_engine.service.agents.tool_socket import ToolOrder, ToolSocket
 from oulipoly_engine.service.extensions.session_hooks import ExtensionOrder, SessionHooks
 from oulipoly_engine.service.live.host import Host, Limits
@@ -45,6 +44,7 @@ from oulipoly_engine.store.runs import invocations
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.sessions import LiveSession
+    from oulipoly_engine.service.agents.limit_watch import LimitWatch
     from oulipoly_engine.service.worktrees.base.place import Place
 
 
@@ -127,9 +127,14 @@ def _host(order: HostOrder) -> None:
             tools = ToolSocket(order.tools)
             served.callback(tools.close)
         command = _make_command(order, clock, served)
-        watch = served.enter_context(LimitWatch(command.box))
+        watch = None
+        if command.box is not None:
+            from oulipoly_engine.service.agents.limit_watch import LimitWatch  # noqa: PLC0415 - few stand in a box
+
+            watch = served.enter_context(LimitWatch(command.box))
         process = PipedProcess(command)
-        watch.begin(process.pid)
+        if watch is not None:
+            watch.begin(process.pid)
         listener = place.listen()
         host = LiveHost(
             place.id,
@@ -187,7 +192,7 @@ def _serve(
     process: PipedProcess,
     listener: runtime_folder.Listener,
     tools: ToolSocket | None,
-    watch: LimitWatch,
+    watch: LimitWatch | None,
 ) -> None:
     clock = SystemClock()
     session = live_sessions.find(store, order.session_id)[0]

@@ -47,7 +47,7 @@ from oulipoly_engine.service.live.turn.retries import Retries
 from oulipoly_engine.service.live.turn.session_record import SessionRecord
 from oulipoly_engine.service.live.turn.turn_run import Process, TurnRun
 from oulipoly_engine.service.worktrees.snapshot.keeper import FileKeeper
-from oulipoly_engine.store.agents import agents
+from oulipoly_engine.store.agents.work_of_session import note_work_of_session
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_queue, live_sessions, own_entries, unsent_texts
 from oulipoly_engine.store.quota import quotas
@@ -222,7 +222,7 @@ class SessionTurns:
         for turn in live_sessions.open_turns(self._store, [self.session.session_id]):
             now = self._clock.now()
             live_sessions.end_turn(self._store, turn.turn_id, "interrupted", now, message=text, code="process_lost")
-            agents.note_work_of_session(self._store, self.session.session_id, now)
+            note_work_of_session(self._store, self.session.session_id, now)
             self._say(ev.TurnEnded("interrupted", text, "process_lost", turn_id=turn.turn_id))
 
     def _note_item(self, event: ev.AnyEvent) -> ev.AnyEvent:
@@ -311,7 +311,7 @@ class SessionTurns:
             reply=event.reply,
             usage=None if event.usage is None else msgspec.to_builtins(event.usage),
         )
-        agents.note_work_of_session(self._store, self.session.session_id, now)
+        note_work_of_session(self._store, self.session.session_id, now)
         if event.code == failures.USAGE_LIMIT and self.session.account:
             quotas.mark_exhausted(self._store, self.session.account, now)
         self._run.end(event)

@@ -153,17 +153,6 @@ def note_work(store: Store, agent_id: str, now: datetime) -> None:
             move(store, agent_id, "work" if is_busy else "rest", now, owner=agent.owner)
 
 
-@compile_query
-def _select_agent_of(session_id: Parameter) -> Query:
-    return AgentSessionRow.select(AgentSessionRow.agent_id).where(AgentSessionRow.session_id == session_id)
-
-
-def note_work_of_session(store: Store, session_id: str, now: datetime) -> None:
-    """Do as `note_work` for the agent whose session this is, if it is an agent's."""
-    for (agent_id,) in store.rows(_select_agent_of(session_id)):
-        note_work(store, agent_id, now)
-
-
 def _note(store: Store, agent_id: str, now: datetime, change: Change) -> None:
     store.insert(
         AgentHistoryRow,

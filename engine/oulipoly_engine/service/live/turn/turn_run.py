@@ -11,7 +11,7 @@ from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live.turn.session_record import SessionRecord
-from oulipoly_engine.store.agents import agents
+from oulipoly_engine.store.agents.work_of_session import note_work_of_session
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.runs import invocations
@@ -63,7 +63,7 @@ class TurnRun:
             ),
         )
         live_sessions.insert_turn(self._store, replace(turn, invocation_uuid=identity))
-        agents.note_work_of_session(self._store, session.session_id, self._clock.now())
+        note_work_of_session(self._store, session.session_id, self._clock.now())
         self._record.mint(process.account)
 
     def note_session(self, native_id: str) -> None:
