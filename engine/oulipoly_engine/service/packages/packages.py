@@ -103,8 +103,10 @@ class Packages(PackageFolder):
             changes = self._compare(installed, content)
             yield Candidate(folder, source, content, root, installed, changes, taken.commit)
         finally:
-            os.close(descriptor)
-            delete(place)
+            try:
+                delete(place)  # while it is locked: who tidies up would delete it at once with us
+            finally:
+                os.close(descriptor)
 
     def _compare(self, installed: Installed | None, content: Content) -> Changes:
         if installed is not None:

@@ -13,7 +13,8 @@ from oulipoly_engine.config.app_file import read_themes
 from oulipoly_engine.core.packages.refusals import PackageMissing, PackageRefused
 from oulipoly_engine.errors import RequestRefused, RunnerError
 from oulipoly_engine.facade.engine import Engine
-from oulipoly_engine.service.packages.contents import delete
+from oulipoly_engine.service.packages import packages
+from oulipoly_engine.service.packages.contents import delete, delete_unlocked
 from oulipoly_engine.service.packages.packages import Packages
 
 
@@ -180,8 +181,26 @@ def test_two_that_install_at_once_leave_both(machine, commands, home):
     sources = [machine.write({"package.toml": f'name = "p{number}"\n', "a": "x"}, f"p{number}") for number in range(4)]
     running = [commands.start(["pkg", "install", str(source)]) for source in sources]
 
-    assert [0, 0, 0, 0] == [process.wait() for process in running]
+    ends = [(process.communicate()[1], process.returncode) for process in running]
+    assert [0, 0, 0, 0] == [code for _, code in ends], ends
     assert {"p0", "p1", "p2", "p3"} == set(machine.packages.lock().packages)
+    assert [] == machine.leftovers()
+
+
+def test_what_was_taken_in_is_removed_by_one_process_alone(machine, monkeypatch):
+    kept = []
+
+    def remove(path):
+        delete_unlocked(path)  # as another process that tidies up does
+        kept.append(path.is_dir())
+        delete(path)
+        delete_unlocked(path)
+
+    monkeypatch.setattr(packages, "delete", remove)
+    with machine.packages.candidate(str(machine.kit()), 5.0):
+        pass
+
+    assert [True] == kept
     assert [] == machine.leftovers()
 
 
