@@ -127,15 +127,23 @@ class Layout:
                     yield entry, manifest
 
     def settle(
-        self, contents: Iterable[bytes], manifest: Descriptor, data: bytes, repository: str, tags: Iterable[str] = ()
+        self,
+        contents: Iterable[bytes],
+        manifest: Descriptor,
+        data: bytes,
+        repository: str,
+        tags: Iterable[str] = (),
+        *,
+        without: frozenset[str] = frozenset(),
     ) -> None:
         """Write contents and a manifest over them, and have tags of a repository mean it; without one it is listed too.
 
-        Raises ContentMissing where the manifest names a content that is not there, OSError.
+        without: digests of manifests that an index may lack. Raises ContentMissing where the manifest names a content
+        that is not there, OSError.
         """
         with self._changing():
             self._add("sha256:", contents)
-            self._check_complete(read_manifest(data))
+            self._check_complete(read_manifest(data), without)
             self._add(manifest.digest, (data,))
             bare = replace(manifest, annotations={REPOSITORY: repository})
             named = [replace(bare, annotations=bare.annotations | {REF_NAME: f"{repository}:{tag}"}) for tag in tags]
@@ -150,8 +158,9 @@ class Layout:
         finally:
             blobs.abandon()
 
-    def _check_complete(self, manifest: Manifest) -> None:
-        for descriptor in (*manifest.blobs, *(manifest.manifests or ())):
+    def _check_complete(self, manifest: Manifest, without: frozenset[str]) -> None:
+        parts = (part for part in manifest.manifests or () if part.digest not in without)
+        for descriptor in (*manifest.blobs, *parts):
             # Layers that may not be handed on lie elsewhere.
             is_elsewhere = bool(descriptor.urls) or "nondistributable" in descriptor.media_type
             if not is_elsewhere and not self.has(descriptor.digest):

@@ -31,6 +31,7 @@ from oulipoly_engine.records import Record, replace
 from oulipoly_engine.registry.layout import Layout
 from oulipoly_engine.registry.remote import Remote
 
+EVERY_PLATFORM = "all"
 _MOST_MANIFESTS = 200  # that one image leads to
 _MOST_SIGNATURES = 32
 _MOST_BYTES = 16 << 30  # of one image
@@ -44,13 +45,16 @@ class Pulled(Record):
     manifest: bytes
     children: tuple[tuple[Descriptor, bytes], ...]  # of an index
     signatures: tuple[tuple[Descriptor, bytes], ...]
+    left_out: frozenset[str] = frozenset()  # digests of what indexes have for other platforms
 
 
 class _Contents:
-    """Gets what manifests lead to, of so many bytes at most."""
+    """Gets what manifests lead to, of so many bytes at most; of indexes what one platform takes."""
 
-    def __init__(self, remote: Remote, layout: Layout, most_bytes: int) -> None:
+    def __init__(self, remote: Remote, layout: Layout, most_bytes: int, platform: str = EVERY_PLATFORM) -> None:
         self.children: list[tuple[Descriptor, bytes]] = []  # of indexes
+        self.left_out: set[str] = set()
+        self._platform = platform
         self._remote = remote
         self._layout = layout
         self._most = most_bytes
@@ -65,7 +69,8 @@ class _Contents:
             stopping.check()
             if not descriptor.urls and not self._layout.has(descriptor.digest):
                 _pull_blob(self._remote, descriptor, self._layout)
-        for child in manifest.manifests or ():
+        self.left_out.update(each.digest for each in manifest.manifests or () if not self._is_taken(each))
+        for child in filter(self._is_taken, manifest.manifests or ()):
             if len(self.children) >= _MOST_MANIFESTS:
                 raise ImageRefused(f"it leads to more than {_MOST_MANIFESTS} manifests")
             _, data = self._remote.manifest(child.digest)
@@ -73,11 +78,17 @@ class _Contents:
             self.children.append((child, data))
             self.pull(read_manifest(data))
 
+    def _is_taken(self, part: Descriptor) -> bool:
+        return self._platform in (EVERY_PLATFORM, part.platform_name) or not part.platform_name
 
-def pull(remote: Remote, reference: Reference, layout: Layout, signature_kind: str) -> Pulled:
+
+def pull(
+    remote: Remote, reference: Reference, layout: Layout, signature_kind: str, platform: str = EVERY_PLATFORM
+) -> Pulled:
     """Get the contents of an image; `settle_pulled` has it count.
 
-    Raises ImageRefused, ImageNotFound, RegistryFailed.
+    platform: of an index what is for that, `OS/ARCHITECTURE`, and what names none. Raises ImageRefused, ImageNotFound,
+    RegistryFailed.
     """
     layout.remove_unfinished()
     entry, data = remote.manifest(reference.target)
@@ -88,14 +99,16 @@ def pull(remote: Remote, reference: Reference, layout: Layout, signature_kind: s
             raise ImageRefused(f"{reference} is {digest}, not {claim}, which was {who}")
     manifest = read_manifest(data)
     entry = Descriptor(manifest.form, digest, len(data), artifact_type=manifest.kind)
-    contents = _Contents(remote, layout, _MOST_BYTES)
+    contents = _Contents(remote, layout, _MOST_BYTES, platform)
     contents.pull(manifest)
+    if contents.left_out and not contents.children:
+        names = ", ".join(sorted({each.platform_name for each in manifest.manifests or ()}))[:300]
+        raise ImageRefused(f"{reference} has nothing for {platform}, but for {names}: --platform says what to take")
     if manifest.artifact_type == AGENT_KIND and manifest.config is not None:
         # What claims to be an agent is checked before it counts.
         match_layers(read_config(layout.read(manifest.config.digest, LONGEST_CONFIG)), manifest)
-    return Pulled(
-        entry, data, tuple(contents.children), tuple(_pull_signatures(remote, digest, layout, signature_kind))
-    )
+    signatures = tuple(_pull_signatures(remote, digest, layout, signature_kind))
+    return Pulled(entry, data, tuple(contents.children), signatures, frozenset(contents.left_out))
 
 
 def _same(digest: str, algorithm: str) -> str:
@@ -145,8 +158,9 @@ def _read_index(data: bytes) -> tuple[Descriptor, ...]:
 def settle_pulled(pulled: Pulled, reference: Reference, layout: Layout) -> None:
     """Have a pulled image count under its tag. Raises ImageRefused, OSError."""
     for child, data in reversed(pulled.children):
-        layout.settle((), replace(child, annotations={}), data, reference.name)
-    layout.settle((), pulled.entry, pulled.manifest, reference.name, (reference.tag,))
+        layout.settle((), replace(child, annotations={}), data, reference.name, without=pulled.left_out)
+    tags = (reference.tag,)
+    layout.settle((), pulled.entry, pulled.manifest, reference.name, tags, without=pulled.left_out)
     for signature, data in pulled.signatures:
         layout.settle((), signature, data, reference.name)
 

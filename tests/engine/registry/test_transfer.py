@@ -15,6 +15,7 @@ from oulipoly_engine.registry.remote import Remote
 from oulipoly_engine.registry.served import ServedRegistry
 from oulipoly_engine.service.images.build import build
 from oulipoly_engine.service.images.images import Images
+from oulipoly_engine.service.images.tool_build import ToolSource, build_tool
 from oulipoly_engine.web.registry import serve
 from oulipoly_engine.web.registry.app import RegistryApp
 
@@ -108,6 +109,33 @@ def test_what_was_pushed_is_pulled_with_the_same_digest_and_contents(images, rem
     registry[0].asked.clear()
     push(images, remote)
     assert {"HEAD", "PUT"} == {method for method, *_ in registry[0].asked}  # what is there is not sent again
+
+
+def test_of_an_index_the_part_for_one_platform_is_taken_and_it_is_handed_on_whole(images, remote, tmp_path):
+    (tmp_path / "jq").write_text("#!/bin/sh\n")
+    children = []
+    for platform in ("linux/amd64", "linux/arm64"):
+        entry = build_tool(images, ToolSource("jq", tmp_path / "jq", platform), (parse_reference("jq"),))
+        children += images.manifest(entry).manifests
+    data = parts.encode(parts.Manifest(2, parts.INDEX, parts.BIN_KIND, manifests=tuple(children)))
+    images.put(parts.Image(entry := parts.describe(data, parts.INDEX), data, {}), parse_reference("jq"))
+    transfer.push(remote, entry, "jq", images.layout)
+    other = Images(tmp_path / "other")
+
+    def take(platform):
+        reference = parse_reference("me/meteo:jq")
+        transfer.settle_pulled(
+            transfer.pull(remote, reference, other.layout, SIGNATURE_KIND, platform), reference, other.layout
+        )
+        return [other.layout.has(child.digest) for child in children]
+
+    with pytest.raises(ImageRefused, match="nothing for plan9/mips, but for linux/amd64, linux/arm64"):
+        take("plan9/mips")
+    assert [False, True] == take("linux/arm64")
+    with pytest.raises(ImageRefused, match="its parts for linux/amd64 are not here: pull it with `--platform all`"):
+        other.export("me/meteo:jq")
+    assert [True, True] == take("all")
+    assert entry.digest.encode() in other.export("me/meteo:jq")
 
 
 def test_an_attempt_is_made_again_for_5xx_and_never_for_4xx(images, remote, registry):

@@ -77,6 +77,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if verb == "push":
         parser.add_argument("target", nargs="?", default="", metavar="TO", help="default: REF itself")
     if verb == "pull":
+        parser.add_argument("--platform", default="", metavar="OS/ARCH", help="or `all` (default: this computer's)")
         parser.add_argument("-y", "--yes", action="store_true", help="also where it may do more than before")
     if verb == "sign":
         parser.add_argument("--key", type=Path, metavar="FILE", help="a PEM, Ed25519; default: your own, made once")
@@ -150,7 +151,7 @@ def _diff(context: Context, options: Namespace) -> int:
 
 def _pull(context: Context, options: Namespace) -> int:
     transfer = context.engine.image_transfer
-    candidate = transfer.pull(options.image)
+    candidate = transfer.pull(options.image, options.platform)
     reference = candidate.reference.tagged
     digest = candidate.pulled.entry.digest
     if not options.json:

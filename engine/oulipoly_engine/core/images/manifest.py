@@ -58,6 +58,11 @@ class Descriptor(Record, omit_defaults=True):
     platform: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def platform_name(self) -> str:
+        """Return what it runs on, `OS/ARCHITECTURE`; empty: it does not say."""
+        return f"{self.platform.get('os', '')}/{self.platform.get('architecture', '')}" if self.platform else ""
+
+    @property
     def title(self) -> str:
         """Return the name of the file that it is, or nothing."""
         return self.annotations.get(TITLE, "")

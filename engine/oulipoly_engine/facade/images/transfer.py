@@ -12,16 +12,18 @@ from oulipoly_engine.core.images.manifest import AGENT_KIND, Descriptor
 from oulipoly_engine.core.images.references import Reference, parse_reference, qualify
 from oulipoly_engine.core.images.refusals import ContentMissing
 from oulipoly_engine.core.images.signature import SIGNATURE_KIND, Verification
+from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.facade.base.own_process import inherited_environment, parent_invocation, require_person
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.registry import transfer
 from oulipoly_engine.registry.credentials import look_up
 from oulipoly_engine.registry.remote import Remote
-from oulipoly_engine.registry.transfer import Pulled
+from oulipoly_engine.registry.transfer import EVERY_PLATFORM, Pulled
 from oulipoly_engine.service.images import signatures
 from oulipoly_engine.service.images.build import TRIES
 from oulipoly_engine.service.images.images import Images
+from oulipoly_engine.service.images.tool_build import own_platform
 
 __all__ = ["Candidate", "Transfer", "Verification"]
 
@@ -36,6 +38,7 @@ class Candidate(Record):
     before: Descriptor | None  # what its tag means now
     verification: Verification
     changes: tuple[Change, ...]  # against that
+    platform: str = EVERY_PLATFORM  # whose part of an index was taken
 
     @property
     def is_same(self) -> bool:
@@ -62,22 +65,27 @@ class Transfer(Part):
     def _find_login(self, registry: str) -> Credentials:
         return look_up(registry, inherited_environment(), self._home.paths.home)
 
-    def pull(self, text: str) -> Candidate:
+    def pull(self, text: str, platform: str = "") -> Candidate:
         """Get the contents of an image, check them, and say what it would change; `accept` has it count.
 
-        text: a reference; without a registry `registry serve` of this computer is asked. Raises ReferenceInvalid,
+        text: a reference; without a registry `registry serve` of this computer is asked. platform: what is taken of an
+        index, `OS/ARCHITECTURE`; empty: what this computer runs; `all`: each. Raises UsageInvalid, ReferenceInvalid,
         ImageNotFound, ImageRefused, RegistryFailed, and SignatureRefused where the one who was pinned has not signed.
         """
         self._home.refuse_if_read_only("pull an image")
         reference = parse_reference(text)
+        platform = platform or own_platform()
+        if platform != EVERY_PLATFORM and platform.count("/") != 1:
+            raise UsageInvalid(f"{platform[:80]!r} is not a platform: write linux/amd64, linux/arm64 or all")
         layout = self._images.layout
-        pulled = transfer.pull(self._remote(reference), reference, layout, SIGNATURE_KIND)
+        pulled = transfer.pull(self._remote(reference), reference, layout, SIGNATURE_KIND, platform)
         about = tuple(data for _, data in pulled.signatures)
         with self._home.lend_store_to_read() as store:
             verification = signatures.verify(store, layout, reference, pulled.entry.digest, about)
         signatures.require(verification, reference)
         before = layout.find(reference.name, reference.tag)
-        return Candidate(reference, pulled, before, verification, self._compare(reference, before, pulled))
+        changes = self._compare(reference, before, pulled)
+        return Candidate(reference, pulled, before, verification, changes, platform)
 
     def _compare(self, reference: Reference, before: Descriptor | None, pulled: Pulled) -> tuple[Change, ...]:
         """Return what an update changes; of a tool or a runtime no more is known than that it is another one."""
@@ -113,6 +121,7 @@ class Transfer(Part):
                 replace(reference, digest=candidate.pulled.entry.digest),
                 layout,
                 SIGNATURE_KIND,
+                candidate.platform,
             )
         transfer.settle_pulled(candidate.pulled, reference, layout)
 
@@ -122,6 +131,7 @@ class Transfer(Part):
         Raises as `pull`.
         """
         _, entry = self._images.resolve(text)
+        self._images.require_parts(entry)
         reference = qualify(parse_reference(target or text), DEFAULT_REGISTRY)
         transfer.push(self._remote(reference), entry, reference.tag, self._images.layout)
         return reference, entry

@@ -13,7 +13,7 @@ from oulipoly_engine.blobs.blobs import BLOCK
 from oulipoly_engine.blobs.untrusted_tar import BROKEN, TarRefused, entries, open_tar
 from oulipoly_engine.core.images.manifest import LONGEST_MANIFEST, Descriptor, Manifest, read_manifest
 from oulipoly_engine.core.images.references import parse_reference
-from oulipoly_engine.core.images.refusals import ImageRefused
+from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
 from oulipoly_engine.regular_files import open_regular
 from oulipoly_engine.service.images.images import Images
 from oulipoly_engine.service.images.tool_build import own_platform
@@ -73,7 +73,9 @@ def _choose_platform(images: Images, manifest: Manifest, reference: str) -> Mani
         return manifest
     wanted = own_platform()
     for child in manifest.manifests:
-        if f"{child.platform.get('os')}/{child.platform.get('architecture')}" == wanted:
+        if child.platform_name == wanted:
+            if not images.layout.has(child.digest):
+                raise ImageNotFound(f"the image {reference} is here without its part for {wanted}: pull it again")
             return read_manifest(images.layout.read(child.digest, LONGEST_MANIFEST))
     raise ImageRefused(f"the image {reference} has nothing for {wanted}")
 

@@ -106,6 +106,13 @@ class Images:
         """Return what a reference is an image of: its artifact type, or nothing. Raises as `resolve`."""
         return self.manifest(self.resolve(text)[1]).artifact_type
 
+    def require_parts(self, entry: Descriptor) -> None:
+        """Refuse to hand on an index whose parts for other platforms are not here. Raises ImageRefused."""
+        parts = self.manifest(entry).manifests or ()
+        missing = ", ".join(part.platform_name for part in parts if not self.layout.has(part.digest))
+        if missing:
+            raise ImageRefused(f"its parts for {missing[:300]} are not here: pull it with `--platform all` first")
+
     def inspect(self, text: str) -> ImageInfo:
         """Return what is told of an image. Raises as `resolve`."""
         reference, entry = self.resolve(text)
@@ -202,6 +209,7 @@ class Images:
     def export(self, text: str) -> bytes:
         """Return an image as one file of JSON, its signatures included. Raises ImageRefused where it is too large."""
         reference, entry = self.resolve(text)
+        self.require_parts(entry)
         about = [each for each, _ in self.layout.referrers(entry.digest)]
         blobs: dict[str, Blob] = {}
         for each in (entry, *about):
