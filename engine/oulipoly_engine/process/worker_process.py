@@ -28,10 +28,12 @@ _LADDER = ((signal.SIGKILL, 5.0),)  # it holds nothing that would have to be put
 class WorkerProcess:
     """A module that runs in a process of its own and calls `read_order` and `answer`."""
 
-    def __init__(self, module: str, order: bytes, descriptor: int) -> None:
-        """Start it. descriptor: stays open in it under the same number. Raises SpawnFailed."""
+    def __init__(self, module: str, order: bytes, descriptor: int | None = None) -> None:
+        """Start it. descriptor: stays open in it under the same number, if any. Raises SpawnFailed."""
         command = Command((sys.executable, "-P", "-m", module), inherited_environment())
-        self._process = spawn(command, stderr=DEVNULL, keeps=(descriptor,), pipe_bytes=_PIPE_SIZE)
+        self._process = spawn(
+            command, stderr=DEVNULL, keeps=() if descriptor is None else (descriptor,), pipe_bytes=_PIPE_SIZE
+        )
         self._frames: SimpleQueue[bytes | None] = SimpleQueue()
         self._has_ended = False
         self._thread = threading.Thread(target=self._serve, args=(order,), daemon=True)

@@ -9,7 +9,6 @@ from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path, seconds
 from oulipoly_engine.cli.base.telling import SCHEMA_VERSION
-from oulipoly_engine.core.agents.schema import read_answer, read_schema
 from oulipoly_engine.errors import PromptMissing, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.base.own_process import parent_invocation
@@ -43,7 +42,9 @@ def prompt(context: Context, options: Namespace) -> int:
     _check(options)
     schema = None
     if options.schema is not None:
-        schema = read_schema(stdio.read_prompt(options.schema).encode("utf-8", "replace"))
+        from oulipoly_engine.facade.agents.answer_schema import check_answer, check_schema  # noqa: PLC0415 - as above
+
+        schema = check_schema(stdio.read_prompt(options.schema).encode("utf-8", "replace"))
     session, text = _choose_session(context, options, schema)
     is_quiet = options.json or schema is not None
     form: Form = "answer" if is_quiet else "text"
@@ -62,7 +63,7 @@ def prompt(context: Context, options: Namespace) -> int:
         return code
     about = {"schema_version": SCHEMA_VERSION, "session_id": session.session_id}
     if schema is not None and code == 0:
-        value = read_answer(result.reply or "", schema)
+        value = check_answer(result.reply or "", schema)
         output.write_json({**about, "value": value} if options.json else value)
         return 0
     if options.json:
