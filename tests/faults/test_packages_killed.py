@@ -52,7 +52,7 @@ def check(world, pkg):
 DRILLS = {  # what is done before, what is killed, and what may be there then
     "install": ((), ("install", "{kit}"), (None, "2")),
     "update": (("1",), ("update", "--yes"), ("1", "2")),
-    "rollback": (("2", "1"), ("rollback", "kit"), ("1", "2")),
+    "rollback": (("2", "1"), ("rollback", "kit", "--yes"), ("1", "2")),
     "uninstall": (("1",), ("uninstall", "kit", "--yes"), ("1", None)),
 }
 

@@ -25,7 +25,7 @@ _MORE = {  # behind the summary, in a command's help
     "address: https://….git[#REF], ssh://….git[#REF], https://….tgz. No script of a package runs.",
     "diff": "SOURCE: compare with this one in place of where the package came from.",
     "update": "Where hooks, permissions or programs grow, you are asked; without a terminal that needs --yes.",
-    "rollback": "Another rollback undoes it.",
+    "rollback": "Where it grows, you are asked as by `pkg update`. Another rollback undoes it.",
 }
 _SHOWN = 20  # paths of one kind of change
 
@@ -46,7 +46,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.add_argument("--to", default="", metavar="VERSION", help="default: the last one before")
     if verb == "install":
         parser.add_argument("--project", action="store_true", help="have it count in this project alone")
-    if verb in ("install", "update"):
+    if verb in ("install", "update", "rollback"):
         parser.add_argument("-y", "--yes", action="store_true", help="also where it may do more than before")
     if verb in ("install", "update", "diff"):
         parser.add_argument(
@@ -74,14 +74,19 @@ def _take(
     if candidate.is_same:
         context.engine.packages.install(candidate, in_project=in_project)  # mends what is damaged, notes the source
         return document, f"{name} is what is installed already"
+    _show(options, candidate)
+    context.engine.packages.install(candidate, in_project=in_project)
+    return document, f"{name} is {'installed' if candidate.installed is None else 'updated'}"
+
+
+def _show(options: Namespace, candidate: Candidate) -> None:
+    """Show what a candidate changes, and ask where it grows. Raises Declined where a person says no."""
     if not options.json:
         output.write_lines(_change_lines(candidate))
-    if candidate.installed is not None and candidate.changes.grows:
+    if candidate.grows:
         question = f"{candidate.folder} would do more than before. Take it?"
         if not Questions(is_agreed=options.yes).confirm(question):
             raise Declined(f"{candidate.folder} was left as it is")
-    context.engine.packages.install(candidate, in_project=in_project)
-    return document, f"{name} is {'installed' if candidate.installed is None else 'updated'}"
 
 
 def _list(context: Context, options: Namespace) -> int:
@@ -144,7 +149,9 @@ def _update(context: Context, options: Namespace) -> int:
 
 
 def _rollback(context: Context, options: Namespace) -> int:
-    before, now = context.engine.packages.roll_back(options.package, options.to)
+    candidate = context.engine.packages.earlier(options.package, options.to)
+    _show(options, candidate)
+    before, now = context.engine.packages.roll_back(candidate)
     document = {"name": now.name, "before": before.version, "version": now.version, "integrity": now.integrity}
     return tell(options, document, f"{plain(now.name)} is {plain(now.version)} again, and was {plain(before.version)}")
 
@@ -190,6 +197,8 @@ def _change_lines(candidate: Candidate) -> Iterator[str]:
     at = f" at {candidate.commit[:12]}" if candidate.commit else ""
     yield f"{candidate.folder} {plain(content.manifest.version)}{came}, from {plain(candidate.source.text)}{at}"
     yield from _part_lines(content.parts)
+    if before is not None and candidate.is_wider:
+        yield f"  + counts in {plain(candidate.project or 'every project')}, now in {plain(before.project)} alone"
     for name, difference in changes.rights.items():
         yield from (f"  + {name[:-1]}  {plain(redact(each))}" for each in difference.added)
         yield from (f"  - {name[:-1]}  {plain(redact(each))}" for each in difference.removed)

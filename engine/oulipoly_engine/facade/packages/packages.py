@@ -95,12 +95,22 @@ class Packages(Part):
             raise UsageInvalid(message)
         return project.parent
 
-    def roll_back(self, name: str, version: str = "") -> tuple[Installed, Installed]:
-        """Have an earlier content count again; return what counted and what does. version: of it; empty: the last."""
+    def earlier(self, name: str, version: str = "") -> Candidate:
+        """Return an earlier content of a package, to be rolled back to. version: of it; empty: the last one.
+
+        Raises PackageMissing, RequestRefused, PackageRefused.
+        """
         self._home.refuse_if_read_only("roll back a package")
         _refuse_agents()
         with self._open() as packages:
-            return packages.roll_back(name, version)
+            return packages.earlier(name, version)
+
+    def roll_back(self, candidate: Candidate) -> tuple[Installed, Installed]:
+        """Have an earlier content count again; return what counted and what does. Raises RequestRefused."""
+        self._home.refuse_if_read_only("roll back a package")
+        _refuse_agents()
+        with self._open() as packages:
+            return packages.roll_back(candidate)
 
     def uninstall(self, name: str) -> Installed:
         """Remove a package, and return what it was. Raises PackageMissing."""

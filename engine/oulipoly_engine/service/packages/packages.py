@@ -56,6 +56,18 @@ class Candidate(Record):
     installed: Installed | None  # what counts under its name now
     changes: Changes  # against that
     commit: str = ""  # of git
+    project: str | None = None  # where an earlier one counted: in that alone; empty: everywhere; None: it is none
+
+    @property
+    def is_wider(self) -> bool:
+        """Tell whether it is an earlier one that counted where what is installed does not."""
+        before = self.installed
+        return self.project is not None and before is not None and before.project not in ("", self.project)
+
+    @property
+    def grows(self) -> bool:
+        """Tell whether it may do more than what is installed."""
+        return self.installed is not None and (self.changes.grows or self.is_wider)
 
     @property
     def is_same(self) -> bool:
@@ -153,20 +165,28 @@ class Packages(PackageFolder):
                 self.put_in_place(installed, candidate.root)
                 return self._switch(operation, lock.put(candidate.folder, installed)).packages[candidate.folder]
 
-    def roll_back(self, name: str, version: str = "") -> tuple[Installed, Installed]:
+    def earlier(self, name: str, version: str = "") -> Candidate:
+        """Return an earlier content of a package, compared with the one that counts.
+
+        version: of it; empty: the last one. Raises PackageMissing, RequestRefused, and PackageRefused where it is gone.
+        """
+        folder, current, chosen = _find_earlier(self.lock(), name, version)
+        content = self.survey(chosen)
+        changes = self._compare(current, content)
+        source = Source(chosen.source, chosen.source_type)
+        root = self.folder / chosen.digest
+        return Candidate(folder, source, content, root, current, changes, chosen.commit, chosen.project)
+
+    def roll_back(self, candidate: Candidate) -> tuple[Installed, Installed]:
         """Have an earlier content of a package count again; return the one before and the one that counts now.
 
-        version: of it; empty: the last one. Another rollback undoes it. Raises PackageMissing, RequestRefused.
+        candidate: by `earlier`. Another rollback undoes it. Raises RequestRefused where the package has changed since.
         """
         with self._changing():
             lock = self.lock()
-            folder, current = lock.find(name)
-            earlier = [each for each in current.previous if version in ("", each.version)]
-            if not earlier:
-                versions = ", ".join(each.version for each in current.previous) or "none"
-                asked = f"version {version[:80]} of {folder}" if version else f"earlier content of {folder}"
-                raise RequestRefused(f"there is no {asked} to go back to; there is: {versions}")
-            chosen = earlier[0]
+            folder, current, chosen = _find_earlier(lock, candidate.folder, candidate.content.manifest.version)
+            if current != candidate.installed or chosen.digest != candidate.content.digest:
+                raise RequestRefused(f"{folder} was changed by another process meanwhile: try again")
             with self._operation("package rollback", folder, chosen.integrity) as operation:
                 if self.damaged(chosen):
                     self.restore(chosen)
@@ -249,3 +269,14 @@ class Packages(PackageFolder):
             every = (each for current in lock.packages.values() for each in (current, *current.previous))
             kept = set(digests) | {file.sha256 for each in every for file in self.files(each)}
             self.blobs.collect(lambda name: name in kept)
+
+
+def _find_earlier(lock: Lock, name: str, version: str) -> tuple[str, Installed, Installed]:
+    """Return a package's folder, what counts, and the earlier content of a version; empty: the last one."""
+    folder, current = lock.find(name)
+    for each in current.previous:
+        if version in ("", each.version):
+            return folder, current, each
+    versions = ", ".join(each.version for each in current.previous) or "none"
+    asked = f"version {version[:80]} of {folder}" if version else f"earlier content of {folder}"
+    raise RequestRefused(f"there is no {asked} to go back to; there is: {versions}")

@@ -50,6 +50,10 @@ class Machine:
             self.packages.install(candidate)
             return candidate
 
+    def roll_back(self, name, version=""):
+        """Roll back and return the versions: of what counted, of what counts."""
+        return [each.version for each in self.packages.roll_back(self.packages.earlier(name, version))]
+
     @property
     def root(self):
         """Return the folder of packages."""

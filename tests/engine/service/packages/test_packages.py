@@ -132,12 +132,29 @@ def test_rollback_goes_back_without_the_source_and_undoes_itself(machine):
         machine.install(machine.kit(version))
     (machine.folder / "kit" / "package.toml").unlink()
 
-    assert ["3", "2"] == [each.version for each in machine.packages.roll_back("foo-oxi-tools")]
-    assert ["2", "3"] == [each.version for each in machine.packages.roll_back("foo-oxi-tools")]
-    assert ["3", "1"] == [each.version for each in machine.packages.roll_back("foo-oxi-tools", "1")]
+    assert ["3", "2"] == machine.roll_back("foo-oxi-tools")
+    assert ["2", "3"] == machine.roll_back("foo-oxi-tools")
+    assert ["3", "1"] == machine.roll_back("foo-oxi-tools", "1")
     assert 'version = "1"' in (machine.root / "foo-oxi-tools" / "package.toml").read_text()
     with pytest.raises(RequestRefused, match="there is: 3, 2"):
-        machine.packages.roll_back("foo-oxi-tools", "9")
+        machine.roll_back("foo-oxi-tools", "9")
+
+
+def test_rollback_shows_what_grows_and_asks_as_an_update_does(machine, capfd):
+    machine.install(machine.kit("1"))
+    machine.install(machine.kit("2", extension='name = "hello"\nversion = "2"\n'))
+
+    assert 2 == main(["pkg", "rollback", "foo-oxi-tools"])
+    assert "would do more than before. Take it? There is no terminal" in capfd.readouterr().err
+    assert 0 == main(["pkg", "rollback", "foo-oxi-tools", "--yes"])
+    assert ["  + permission  hello: network", "  + hook  hello: message_sent"] == [
+        line for line in capfd.readouterr().out.splitlines() if line.startswith("  +")
+    ]
+    assert 0 == main(["pkg", "rollback", "foo-oxi-tools"])  # back to what may do less
+    earlier = machine.packages.earlier("foo-oxi-tools")
+    machine.install(machine.kit("3"))
+    with pytest.raises(RequestRefused, match="changed by another process"):
+        machine.packages.roll_back(earlier)
 
 
 def test_files_that_were_changed_or_deleted_are_named_and_come_back(machine):
@@ -156,7 +173,7 @@ def test_files_that_were_changed_or_deleted_are_named_and_come_back(machine):
     machine.install(machine.kit("2"))
     (root / "package.toml").chmod(0o600)
     (root / "package.toml").write_text("changed\n")
-    machine.packages.roll_back("foo-oxi-tools")
+    machine.roll_back("foo-oxi-tools")
     assert 'version = "1"' in (machine.root / "foo-oxi-tools" / "package.toml").read_text()
 
 
@@ -347,7 +364,7 @@ def test_step_that_fails_leaves_the_old_package_or_the_new_one_and_nothing_to_se
     machine.kit("3")
     with monkeypatch.context() as patched:
         patched.setattr(Packages, step, fail)
-        change = machine.packages.roll_back if step == "restore" else machine.update
+        change = machine.roll_back if step == "restore" else machine.update
         with pytest.raises(RunnerError, match="No space"):
             change("foo-oxi-tools")
 
