@@ -23,7 +23,6 @@ from oulipoly_engine.core.agents.limits import check_limits
 from oulipoly_engine.core.agents.plan import make_plan
 from oulipoly_engine.core.boxes.allow_list import parse_allowed
 from oulipoly_engine.core.boxes.box import Level
-from oulipoly_engine.core.images.references import is_digest, parse_reference
 from oulipoly_engine.core.images.refusals import ImageRefused
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import (
@@ -47,6 +46,7 @@ from oulipoly_engine.facade.agents.sources import (
     place_tools,
     preview_source,
     read_source,
+    require_image,
 )
 from oulipoly_engine.facade.base.agent_rights import require_right
 from oulipoly_engine.process.liveness import has_ended_mark, own_mark
@@ -58,7 +58,7 @@ from oulipoly_engine.service.agents.start import (
     find_skipped,
     try_cli,
 )
-from oulipoly_engine.service.agents.tree import agent_prompt, write_tree
+from oulipoly_engine.service.agents.tree import agent_prompt, find_missing, write_tree
 from oulipoly_engine.store.agents import agents, together
 from oulipoly_engine.store.base.db import Store
 
@@ -127,7 +127,7 @@ class Agents(AgentInspection):
         """Bring up a new agent and return it, ready. One that fails stays listed, with its reason.
 
         Raises AgentFailed, NameTaken, IsolationUnavailable, ReferenceInvalid, UsageInvalid, ImageNotFound where a path
-        has no Agentfile, ImageRefused where it is not what was shown; then there is no agent.
+        has no Agentfile or there is no such image, ImageRefused where it is not what was shown; then there is no agent.
         """
         self._home.refuse_if_read_only("run an agent")
         require_right(self._home, "agent run")
@@ -142,8 +142,10 @@ class Agents(AgentInspection):
         name = names.check_name(wish.name) if wish.name else self._choose_name()
         plan = AgentPlan(overrides=wish.overrides)
         path = find_path(self._home, wish.source)
-        if path is None and not is_digest(wish.source):
-            parse_reference(wish.source)
+        if path is None:
+            require_image(self._home, wish.source)
+        if missing := find_missing(wish.overrides.mounts):
+            raise UsageInvalid(missing)
         place = str(path or wish.source)
         source = read_source(self._home, place) if wish.digest else None
         if source is not None and source.digest != wish.digest:

@@ -52,6 +52,11 @@ def find_path(home: Home, text: str) -> Path | None:
     return None
 
 
+def require_image(home: Home, reference: str) -> None:
+    """Refuse a reference of no image that is here. Raises ReferenceInvalid, ImageNotFound."""
+    service.Images(home.paths.images).resolve(reference)
+
+
 def read_source(home: Home, text: str) -> AgentSource:
     """Return what a source means now; an image counts only with the signature of the publisher who was pinned for it.
 

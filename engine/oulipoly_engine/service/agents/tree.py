@@ -176,9 +176,17 @@ def _copy_program(source: Path, target: Path) -> None:
         os.fchmod(copy.fileno(), _PROGRAM_MODE)
 
 
+def find_missing(mounts: Sequence[Mount]) -> str:
+    """Say which path that an agent is given is not there; empty: none."""
+    for mount in mounts:
+        if not os.path.lexists(mount.host):
+            return f"there is no {mount.host}, which -v gives the agent: create it, or leave it out"
+    return ""
+
+
 def _require_host(mount: Mount) -> None:
-    if not os.path.lexists(mount.host):
-        raise AgentFailed(f"there is no {mount.host}, which -v gives the agent: create it, or leave it out")
+    if missing := find_missing((mount,)):
+        raise AgentFailed(missing)
 
 
 def _link_mount(root: Path, mount: Mount) -> None:

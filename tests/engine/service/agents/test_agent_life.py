@@ -9,6 +9,7 @@ import pytest
 
 from oulipoly_engine.core.agents.agents import Overrides
 from oulipoly_engine.core.agents.limits import AgentLimits
+from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.agents.states import Standing
 from oulipoly_engine.core.images import manifest as parts
 from oulipoly_engine.core.images.references import parse_reference
@@ -350,10 +351,15 @@ def test_runtime_and_tools_that_are_images_are_run_but_not_without_the_signature
     assert problems == [("pull", True)] * 2
 
 
-def test_a_folder_without_an_agentfile_makes_no_agent(live):
+def test_what_is_not_there_makes_no_agent(live, source):
     (live.root / "empty").mkdir()
+    run = live.engine.agents.run
     with pytest.raises(ImageNotFound, match="no Agentfile"):
-        live.engine.agents.run(AgentWish(str(live.root / "empty")))
+        run(AgentWish(str(live.root / "empty")))
+    with pytest.raises(ImageNotFound, match="there is no image nowhere:v1"):
+        run(AgentWish("nowhere:v1"))
+    with pytest.raises(UsageInvalid, match="there is no /nowhere, which -v gives"):
+        run(AgentWish(source, overrides=Overrides(mounts=(Mount("/nowhere", "/data"),))))
 
     assert live.engine.agents.list() == ()
 
