@@ -164,6 +164,20 @@ def test_account_undo_takes_back_what_was_set_last(paths, capfd):
     assert 1 == main(["account", "undo", "--yes"])
 
 
+def test_account_undo_says_which_change_comes_next_and_what_changes_nothing_is_none(paths, capfd):
+    assert 0 == main(["config", "set", "routing_ttl_seconds", "30"])
+    assert 0 == main(["config", "set", "tool_timeout_seconds", "5"])
+    capfd.readouterr()
+    assert 0 == main(["config", "set", "tool_timeout_seconds", "5"])
+    assert 0 == main(["config", "unset", "tie_rule"])
+    written = capfd.readouterr()
+    assert "settings.tool_timeout_seconds: 5, as it was\nsettings.tie_rule: " in written.out
+    assert "Undo" not in written.err
+    assert 0 == main(["account", "undo", "--yes"])
+
+    assert "undoes what came before: set settings.routing_ttl_seconds" in capfd.readouterr().err
+
+
 def test_a_dry_run_writes_nothing(paths, capfd):
     assert 0 == main(["config", "set", "--dry-run", "routing_ttl_seconds", "20"])
     assert SETTINGS == paths.settings.read_text()

@@ -11,7 +11,7 @@ from oulipoly_engine.cli.base.questions import Questions, join_names
 from oulipoly_engine.cli.setup.api_key import add_options, ask_provider, read_key
 from oulipoly_engine.cli.setup.test_prompt import send_test_prompt
 from oulipoly_engine.errors import Declined, HomeUnusable, LoginFailed, RequestRefused, RunnerError, UsageInvalid
-from oulipoly_engine.facade import output
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.accounts.changes import AccountChanges, Step
 from oulipoly_engine.facade.base.own_process import interruptible
 
@@ -184,6 +184,9 @@ def _undo(context: Context, options: Namespace) -> int:
         if not Questions(is_agreed=options.yes).confirm(f"Undo: {step.what}? This changes {files}."):
             raise Declined("nothing was undone")
     output.write_line(f"Undone: {changes.undo(step).what}")
+    before = changes.last_step()
+    if before is not None:
+        diagnostics.note(f"Another `{context.program} account undo` undoes what came before: {before.what}")
     return 0
 
 

@@ -109,8 +109,9 @@ def _change(context: Context, options: Namespace) -> int:
         wrong = settings.refusal(setting, options.value)
         if wrong is not None:
             raise ConfigInvalid(f"{name}: {wrong}")
-    else:
-        settings.save(setting, options.value, what=f"set {name}")
+    elif settings.save(setting, options.value, what=f"set {name}") is None:
+        output.write_line(f"{name}: {_describe(setting)}, as it was")
+        return 0
     setting_now = setting if options.dry_run else settings.find_again(setting)
     new = repr(options.value) if options.dry_run else _describe(setting_now)
     if not options.dry_run and not options.value and _is_default(context, setting):

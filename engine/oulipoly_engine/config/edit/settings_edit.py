@@ -223,7 +223,7 @@ def plan(changes: Sequence[tuple[Setting, str]]) -> tuple[FileChange, ...]:
     return tuple(
         FileChange(path, before[path].text if before[path].exists else None, _text_after(file))
         for path, file in after.items()
-        if file is not before[path]
+        if file.text != before[path].text
     )
 
 
