@@ -124,10 +124,10 @@ class Agents(AgentInspection):
 
     # Life ------------------------------------------------------------------------------------------------------------
     def run(self, wish: AgentWish) -> Agent:
-        """Bring up a new agent and return it, ready. One that fails stays listed, with its reason.
+        """Bring up a new agent and return it, ready. One that fails stays listed; none is made of no image.
 
         Raises AgentFailed, NameTaken, IsolationUnavailable, ReferenceInvalid, UsageInvalid, ImageNotFound where a path
-        has no Agentfile or there is no such image, ImageRefused where it is not what was shown; then there is no agent.
+        has no Agentfile, ImageRefused where it is not what was shown; then there is no agent.
         """
         self._home.refuse_if_read_only("run an agent")
         require_right(self._home, "agent run")
