@@ -208,10 +208,11 @@ class Layout:
             removed = [entry for entry in entries if is_removed(entry)]
             left = [entry for entry in entries if entry not in removed]
             gone = {entry.digest for entry in removed} - {entry.digest for entry in left}
-            orphaned = set() if keeps_rest else gone
-            for digest in orphaned:
+            orphaned = set() if keeps_rest else set(gone)
+            for digest in [*orphaned]:
                 about = {entry.digest for entry, _ in self.referrers(digest)}
                 left = [entry for entry in left if entry.digest not in about or is_tagged(entry)]
+                orphaned |= about - {entry.digest for entry in left}
             if removed:
                 self._write(left)
                 self._collect(orphaned)

@@ -24,6 +24,7 @@ from oulipoly_engine.core.images.manifest import (
     read_config,
     read_manifest,
 )
+from oulipoly_engine.core.images.provenance import PROVENANCE_KIND
 from oulipoly_engine.core.images.references import Reference
 from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused
 from oulipoly_engine.core.text.columns import size_text
@@ -34,6 +35,7 @@ from oulipoly_engine.registry.remote import Remote
 EVERY_PLATFORM = "all"
 _MOST_MANIFESTS = 200  # that one image leads to
 _MOST_SIGNATURES = 32
+_MOST_STATEMENTS = 8  # of where it was built
 _MOST_BYTES = 16 << 30  # of one image
 _MOST_SIGNED = 1 << 20  # bytes of what one signature leads to
 
@@ -132,13 +134,15 @@ def _check(data: bytes, descriptor: Descriptor) -> None:
 
 
 def _pull_signatures(remote: Remote, digest: str, layout: Layout, kind: str) -> Iterator[tuple[Descriptor, bytes]]:
-    """Yield what is about an image and may be its signature. One that is not there, or not whole, is none."""
+    """Yield what may be an image's signature, or say where it was built. What is not there, or not whole, is none."""
     data = remote.referrers(digest)
     try:
         listed = _read_index(data)
     except ImageRefused:
         return  # a registry without referrers may answer anything
-    for entry in [each for each in listed if each.artifact_type == kind][:_MOST_SIGNATURES]:
+    signed = [each for each in listed if each.artifact_type == kind][:_MOST_SIGNATURES]
+    said = [each for each in listed if each.artifact_type == PROVENANCE_KIND][:_MOST_STATEMENTS]
+    for entry in (*signed, *said):
         with suppress(ImageRefused, ImageNotFound):
             _, signature = remote.manifest(entry.digest)
             _check(signature, entry)

@@ -6,6 +6,7 @@ import pytest
 
 from oulipoly_engine.core.images import manifest as parts
 from oulipoly_engine.core.images.credentials import Credentials
+from oulipoly_engine.core.images.provenance import PROVENANCE_KIND
 from oulipoly_engine.core.images.references import parse_reference
 from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused, RegistryFailed
 from oulipoly_engine.core.images.signature import SIGNATURE_KIND
@@ -106,6 +107,7 @@ def test_what_was_pushed_is_pulled_with_the_same_digest_and_contents(images, rem
 
     assert (entry.digest, images.load("meteo").agentfile) == (image.entry.digest, image.agentfile)
     assert (b"know", b"[]") == tuple(other.read_layer(image.layers[key]) for key in ("context K", "add cities.json"))
+    assert [PROVENANCE_KIND] == [about.kind for _, about in other.layout.referrers(entry.digest)]
     registry[0].asked.clear()
     push(images, remote)
     assert {"HEAD", "PUT"} == {method for method, *_ in registry[0].asked}  # what is there is not sent again
@@ -148,7 +150,7 @@ def test_an_attempt_is_made_again_for_5xx_and_never_for_4xx(images, remote, regi
     with pytest.raises(RegistryFailed, match=r"refuses PUT \(400\): X no"):
         push(images, remote)
     assert 1 == len([each for each in registry[0].asked if each[0] == "PUT"])
-    assert 5 + 2 - 1 == len(posts)  # 4 contents that differ, and the config
+    assert 7 + 2 - 1 == len(posts)  # 4 contents that differ, and the config; of the statement both
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ from oulipoly_engine.facade.images.documents import (
     describe_parts,
     image_json,
     materials_json,
+    provenance_json,
+    provenance_line,
 )
 from oulipoly_engine.records import asdict
 
@@ -133,7 +135,10 @@ def _inspect(context: Context, options: Namespace) -> int:
     if image is not None:
         rows = [("  part", "says", "where"), *describe_parts(image)]
         lines += table([tuple(map(plain, row)) for row in rows])
-    return tell(options, image_json(info, image), *lines)
+    provenance = context.engine.images.list_provenance(options.image)
+    lines += [f"  {provenance_line(each)}" for each in provenance]
+    document = image_json(info, image) | {"provenance": [provenance_json(each) for each in provenance]}
+    return tell(options, document, *lines)
 
 
 def _info_lines(info: ImageInfo) -> Iterator[str]:
@@ -186,9 +191,14 @@ def _sign(context: Context, options: Namespace) -> int:
 
 def _verify(context: Context, options: Namespace) -> int:
     reference, entry, verification = context.engine.image_transfer.verify(options.image)
-    document = {"ref": reference.tagged, "digest": entry.digest, **asdict(verification)}
+    provenance = context.engine.images.list_provenance(options.image)
+    said = [provenance_json(each) for each in provenance]
+    document = {"ref": reference.tagged, "digest": entry.digest, **asdict(verification), "provenance": said}
     signers = ", ".join(key[:16] for key in verification.signers) or "nobody"
-    tell(options, document, f"{reference.tagged} is {_VERDICTS[verification.verdict]}", f"  signed by  {signers}")
+    notes = (f"  {provenance_line(each)}" for each in provenance)
+    tell(
+        options, document, f"{reference.tagged} is {_VERDICTS[verification.verdict]}", f"  signed by  {signers}", *notes
+    )
     return 0 if verification.verdict in ("pinned", "new") else 1
 
 

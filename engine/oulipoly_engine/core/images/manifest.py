@@ -119,6 +119,16 @@ def encode(value: Record) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=2)
 
 
+def make_referrer(subject: Descriptor, kind: str, layer: bytes, media_type: str) -> Image:
+    """Return what is about an image, as it is stored and pushed: a manifest of one layer."""
+    config = b"{}"
+    about = replace(subject, annotations={}, artifact_type="")
+    parts = (describe(layer, media_type),)
+    manifest = encode(Manifest(2, MANIFEST, kind, describe(config, EMPTY_CONFIG), parts, subject=about))
+    entry = replace(describe(manifest, MANIFEST), artifact_type=kind)
+    return Image(entry, manifest, {digest_of(data): data for data in (config, layer)})
+
+
 def build_image(
     agentfile: Agentfile,
     source: bytes,

@@ -17,9 +17,9 @@ from typing import Literal
 
 import msgspec
 
-from oulipoly_engine.core.images.manifest import EMPTY_CONFIG, MANIFEST, Descriptor, Image, Manifest, describe, encode
+from oulipoly_engine.core.images.manifest import Descriptor, Image, encode, make_referrer
 from oulipoly_engine.core.images.refusals import SignatureRefused
-from oulipoly_engine.records import Record, prepare, replace
+from oulipoly_engine.records import Record, prepare
 
 SIGNATURE_KIND = "application/vnd.oulipoly.signature.v1"
 SIGNATURE_LAYER = "application/vnd.oulipoly.signature.v1+json"
@@ -74,20 +74,7 @@ def make_signature(subject: Descriptor, public_key: bytes, signature: bytes) -> 
     """Return a signature as what is stored and pushed."""
     key, value = (base64.b64encode(data).decode() for data in (public_key, signature))
     layer = encode(Signature(subject.digest, key, value))
-    config = b"{}"
-    manifest = encode(
-        Manifest(
-            2,
-            MANIFEST,
-            SIGNATURE_KIND,
-            describe(config, EMPTY_CONFIG),
-            (describe(layer, SIGNATURE_LAYER),),
-            subject=replace(subject, annotations={}, artifact_type=""),
-        )
-    )
-    entry = replace(describe(manifest, MANIFEST), artifact_type=SIGNATURE_KIND)
-    contents = {describe(data, "").digest: data for data in (config, layer)}
-    return Image(entry, manifest, contents)
+    return make_referrer(subject, SIGNATURE_KIND, layer, SIGNATURE_LAYER)
 
 
 def read_signature(data: bytes) -> Signature:

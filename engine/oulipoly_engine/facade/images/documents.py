@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.images.changes import Change
     from oulipoly_engine.core.images.info import ImageInfo
     from oulipoly_engine.core.images.materials import Material
+    from oulipoly_engine.core.images.provenance import Provenance
     from oulipoly_engine.facade.images.images import AgentImage
 
+_LONGEST_PATH = 120  # characters
 _SHOWN_LINES = 40  # of one text that differs
 
 
@@ -29,6 +31,23 @@ def materials_json(info: ImageInfo, materials: Sequence[Material]) -> dict[str, 
 
     document: dict[str, Any] = _redact_all(describe_materials(info, materials))
     return document
+
+
+def provenance_json(said: Provenance) -> dict[str, Any]:
+    """Return what is said of where an image was built as scripts get it."""
+    return {
+        key: _redact_all(value) for key, value in {**asdict(said.source), **asdict(said)}.items() if key != "source"
+    }
+
+
+def provenance_line(said: Provenance) -> str:
+    """Say where an image was built, and who says so."""
+    source = said.source
+    place = f"commit {source.commit[:12]}" if source.commit else f"a source of {source.digest[:19]}"
+    changes = " and changes that are not in it" if source.is_dirty else ""
+    path = f" ({source.path[:_LONGEST_PATH]})" if source.path else ""
+    who = f"signed by {', '.join(key[:16] for key in said.signers)}" if said.signers else "which nobody has signed"
+    return plain(redact(f"built from {place}{changes}{path} by agent-runner {said.builder[:20]}, {who}"))
 
 
 def _agent_json(image: AgentImage) -> dict[str, Any]:

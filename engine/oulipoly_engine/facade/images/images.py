@@ -13,6 +13,7 @@ from oulipoly_engine.core.images.changes import Change
 from oulipoly_engine.core.images.info import ImageInfo
 from oulipoly_engine.core.images.manifest import Descriptor
 from oulipoly_engine.core.images.materials import Material, list_programs
+from oulipoly_engine.core.images.provenance import Provenance
 from oulipoly_engine.core.images.references import Reference, parse_reference
 from oulipoly_engine.core.images.refusals import ImageNotFound
 from oulipoly_engine.errors import RunnerError, UsageInvalid
@@ -53,6 +54,15 @@ class Images(Part):
         """Return an agent's image, and the images of its tools and of its runtime. Raises as `load`."""
         programs = list_programs(self.load(text).agentfile.agent)
         return self.inspect(text), tuple(Material(name, ref, self._find_info(ref)) for name, ref in programs)
+
+    def list_provenance(self, text: str) -> tuple[Provenance, ...]:
+        """Return what is said of where an image was built, what its signers have signed first. Raises as `inspect`."""
+        from oulipoly_engine.service.images.provenance import list_provenance  # noqa: PLC0415 - few ask
+        from oulipoly_engine.service.images.signatures import find_signers, stored_signatures  # noqa: PLC0415 - few ask
+
+        layout = self._images.layout
+        digest = self._images.resolve(text)[1].digest
+        return list_provenance(layout, digest, find_signers(layout, digest, stored_signatures(layout, digest)))
 
     def _find_info(self, reference: str) -> ImageInfo | None:
         with suppress(ImageNotFound):

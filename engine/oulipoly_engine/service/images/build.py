@@ -16,20 +16,24 @@ from oulipoly_engine.core.images.agentfile import SCRATCH, Agentfile
 from oulipoly_engine.core.images.definition import write_agentfile
 from oulipoly_engine.core.images.inherit import resolve
 from oulipoly_engine.core.images.manifest import (
+    AGENTFILE_TITLE,
     CONTEXT_LAYER,
     FILE_LAYER,
     LONGEST_LAYER,
     Descriptor,
     Image,
     build_image,
+    read_manifest,
 )
 from oulipoly_engine.core.images.parser import LONGEST, parse_agentfile
+from oulipoly_engine.core.images.provenance import Source
 from oulipoly_engine.core.images.references import Reference, parse_reference
 from oulipoly_engine.core.images.refusals import AgentfileInvalid, ContentMissing
 from oulipoly_engine.records import replace
 from oulipoly_engine.registry.layout import Layout
 from oulipoly_engine.regular_files import open_regular, read_regular
 from oulipoly_engine.service.images.images import Images
+from oulipoly_engine.service.images.provenance import attach, find_source
 
 _FILE = "Agentfile"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -56,7 +60,16 @@ def _build(images: Images, path: Path, tags: tuple[str, ...], source_date: str) 
         images.guard_tag(reference, image.descriptor.digest)
     for reference in references:
         images.put(image, reference)
+    attach(images.layout, references, image.descriptor, _find_source(image, path))
     return references[0], image.descriptor
+
+
+def _find_source(image: Image, path: Path) -> Source:
+    file = path / _FILE if path.is_dir() else path
+    layer = next(each for each in read_manifest(image.manifest).layers if each.title == AGENTFILE_TITLE)
+    agent = parse_agentfile(_read_source(file)).agent
+    names = [*(each.file for each in agent.contexts if each.file), *(each.src for each in agent.adds)]
+    return find_source(layer.digest, file, [file.parent / name for name in names])
 
 
 def assemble(

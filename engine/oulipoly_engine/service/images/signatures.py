@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ from oulipoly_engine.core.web.grants import PUBLISHER_PREFIX, PUBLISHER_RIGHT
 from oulipoly_engine.private_files import keep_first, make_folder
 from oulipoly_engine.registry.layout import Layout
 from oulipoly_engine.regular_files import read_regular
+from oulipoly_engine.service.images.provenance import sign_statements
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.grants import grants
 
@@ -47,6 +48,7 @@ def sign(layout: Layout, reference: Reference, entry: Descriptor, key_file: Path
     public = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
     signature = make_signature(entry, public, key.sign(signed_bytes(entry.digest)))
     layout.settle(signature.contents.values(), signature.descriptor, signature.manifest, reference.name)
+    sign_statements(layout, reference, entry, key, fingerprint(public))
     return fingerprint(public)
 
 
@@ -73,15 +75,15 @@ def _load_key(path: Path) -> Ed25519PrivateKey:
     return key
 
 
-def find_signers(layout: Layout, digest: str, signatures: Iterable[bytes]) -> tuple[str, ...]:
-    """Return the fingerprints of the keys that have signed an image. signatures: manifests that are about it.
+def find_signers(layout: Layout, digest: str, signatures: Iterable[bytes]) -> Mapping[str, bytes]:
+    """Return the keys that have signed an image, by their fingerprints. signatures: manifests that are about it.
 
     A signature that is not valid counts nothing: anybody may add one.
     """
-    return tuple(dict.fromkeys(_find_signers(layout, digest, signatures)))
+    return dict(_find_signers(layout, digest, signatures))
 
 
-def _find_signers(layout: Layout, digest: str, signatures: Iterable[bytes]) -> Iterator[str]:
+def _find_signers(layout: Layout, digest: str, signatures: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -91,7 +93,7 @@ def _find_signers(layout: Layout, digest: str, signatures: Iterable[bytes]) -> I
             signature = read_signature(layout.read(layers[0].digest, LONGEST_SIGNATURE) if layers else b"")
             key = Ed25519PublicKey.from_public_bytes(signature.key_bytes)
             key.verify(signature.signature_bytes, signed_bytes(digest))
-            yield fingerprint(signature.key_bytes)
+            yield fingerprint(signature.key_bytes), signature.key_bytes
 
 
 def stored_signatures(layout: Layout, digest: str) -> tuple[bytes, ...]:

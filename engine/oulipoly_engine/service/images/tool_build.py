@@ -34,6 +34,7 @@ from oulipoly_engine.core.images.refusals import ImageRefused
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.images.images import Images
+from oulipoly_engine.service.images.provenance import attach, find_source
 
 _CONFIG = "application/vnd.oci.image.config.v1+json"
 _LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
@@ -96,6 +97,8 @@ def build_tool(images: Images, source: ToolSource, references: tuple[Reference, 
     for reference in references:
         images.layout.settle((config, *packed.values()), child, manifest, reference.name)
         images.put(Image(entry, index, {}), reference)
+    others = [source.usage] if source.usage else []
+    attach(images.layout, references, entry, find_source(digest_of(files[source.name]), source.program, others))
     return entry
 
 

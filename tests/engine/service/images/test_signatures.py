@@ -81,7 +81,7 @@ def test_a_signature_that_is_not_valid_counts_nothing(engine):
     for image in forged:
         layout.settle(image.contents.values(), image.descriptor, image.manifest, reference.name)
 
-    assert () == signatures.find_signers(layout, entry.digest, [image.manifest for image in forged])
+    assert {} == signatures.find_signers(layout, entry.digest, [image.manifest for image in forged])
 
 
 def test_an_agent_signs_nothing_pins_nobody_and_moves_no_tag(engine, tmp_path, as_agent):
