@@ -40,6 +40,9 @@ def spawn(
     A sealed box ends with the thread that starts it. Raises SpawnFailed, also where its box cannot be had here.
     """
     argv = words or boxed_words(command)
+    box = command.box
+    if box is not None and box.inbound is not None:
+        keeps = (*keeps, box.inbound.listener, box.inbound.ready)
 
     def start(before: tuple[str, ...] = (), more: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603 - the command is the user's own configuration
@@ -55,7 +58,6 @@ def spawn(
             pipesize=pipe_bytes,
         )
 
-    box = command.box
     try:
         if box is None or not box.group:
             return start_in_box(box, start)
@@ -107,7 +109,9 @@ def _stand_behind_proxy(box: Box, argv: tuple[str, ...]) -> tuple[Box, tuple[str
     program = str(Path(forwarder.__file__))
     own = (Mount(path, Access.READ, is_optional=True) for path in (sys.base_prefix, program))
     python = (str(Path(sys.executable).resolve()), "-I", "-S", program)
-    return replace(box, mounts=(*box.mounts, *own)), (*python, PROXY_SOCKET, str(PROXY_PORT), *argv)
+    inbound = box.inbound
+    inward = "" if inbound is None else f"{inbound.listener}:{inbound.ready}:{inbound.port}"
+    return replace(box, mounts=(*box.mounts, *own)), (*python, PROXY_SOCKET, str(PROXY_PORT), inward, *argv)
 
 
 def _find_missing(box: Box) -> str:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from oulipoly_engine.process.liveness import group_has_ended
 
@@ -113,6 +114,18 @@ def stop_group(
     for number, patience_s in ladder:
         if not _signal_group(group, number) or _becomes_true(is_gone, patience_s):
             break
+
+
+def find_boxed_group(pid: int) -> int | None:
+    """Return the group of the program in a sealed box; None: there is none, or this kernel tells no children.
+
+    pid: of what has started the box: it waits outside for the first process inside, whose child the program is.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        for _ in range(2):
+            pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+        return os.getpgid(pid)
+    return None
 
 
 def group_lives(group: int) -> bool:

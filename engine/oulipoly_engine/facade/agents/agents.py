@@ -315,7 +315,7 @@ class Agents(AgentInspection):
         if not agent.isolation:
             agent = replace(agent, isolation=Level.NONE.value)
         check_isolation(agent.isolation, agent.plan.container)
-        agent = replace(agent, plan=replace(plan, address=plan.address or choose_address()))
+        agent = replace(agent, plan=replace(plan, address=choose_address(agent, self._home.paths.agent_sockets)))
         agents.change_isolation(store, agent.agent_id, agent.isolation)
         agents.change_plan(store, agent.agent_id, agent.plan, agent.digest)
         agent = self._choose_group(store, agent)

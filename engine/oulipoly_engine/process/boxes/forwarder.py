@@ -1,31 +1,36 @@
-"""In a sealed box: listen on a port of its own loopback, and carry each connection to the socket of the proxy.
+"""In a sealed box: carry connections out, from a port of its own loopback to the socket of the proxy, and in.
 
-A program of its own, of Python's library alone: `forwarder.py SOCKET PORT PROGRAM [ARGUMENTS…]`. It becomes the
-program once it listens; its fork carries, and ends with the box.
+A program of its own, of Python's library alone: `forwarder.py SOCKET PORT INWARD PROGRAM [ARGUMENTS…]`. It becomes the
+program once it listens; its fork carries, and ends with the box. INWARD is empty, or `LISTENER:READY:PORT`: two
+descriptors, and a port on which the program serves. Once that takes connections a byte is written to the second, and
+each connection to the first is carried to the port.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import sys
 import threading
+import time
+from collections.abc import Callable
+from functools import partial
 
 _CHUNK = 64 << 10
+_LOOK_S = 0.02
 
 
-def _serve(listener: socket.socket, path: str) -> None:
+def _serve(listener: socket.socket, connect: Callable[[], socket.socket]) -> None:
     while True:
         client, _ = listener.accept()
-        proxy = socket.socket(socket.AF_UNIX)
         try:
-            proxy.connect(path)
+            server = connect()
         except OSError:  # it has ended
             client.close()
-            proxy.close()
             continue
-        for ends in ((client, proxy), (proxy, client)):  # a thread each: who writes may wait for who reads
+        for ends in ((client, server), (server, client)):  # a thread each: who writes may wait for who reads
             threading.Thread(target=_carry, args=ends, daemon=True).start()
 
 
@@ -40,15 +45,43 @@ def _carry(source: socket.socket, sink: socket.socket) -> None:
                 end.shutdown(socket.SHUT_RDWR)
 
 
-def main(path: str, port: str, *argv: str) -> None:
+def _connect(family: int, address: object) -> socket.socket:
+    server = socket.socket(family)
+    try:
+        server.connect(address)  # type: ignore[arg-type]
+    except OSError:
+        server.close()
+        raise
+    return server
+
+
+def _serve_inward(listener: int, ready: int, port: int) -> None:
+    connect = partial(_connect, socket.AF_INET, ("127.0.0.1", port))
+    while True:
+        with contextlib.suppress(OSError):
+            connect().close()
+            break
+        time.sleep(_LOOK_S)
+    os.write(ready, b".")
+    os.close(ready)
+    _serve(socket.socket(fileno=listener), connect)
+
+
+def main(path: str, port: str, inward: str, *argv: str) -> None:
     """Listen, and become the program."""
     listener = socket.create_server(("127.0.0.1", int(port)))
+    numbers = tuple(map(int, inward.split(":"))) if inward else ()
     if os.fork() == 0:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program may end what it does first
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in range(3):  # whoever reads the program sees its end
             os.dup2(null, descriptor)
-        _serve(listener, path)
+        if numbers:
+            threading.Thread(target=_serve_inward, args=numbers, daemon=True).start()
+        _serve(listener, partial(_connect, socket.AF_UNIX, path))
     listener.close()
+    for descriptor in numbers[:2]:
+        os.close(descriptor)
     os.execvp(argv[0], argv)  # noqa: S606 - no shell is wanted
 
 
