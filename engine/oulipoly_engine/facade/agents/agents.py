@@ -127,7 +127,7 @@ class Agents(AgentInspection):
         """Bring up a new agent and return it, ready. One that fails stays listed, with its reason.
 
         Raises AgentFailed, NameTaken, IsolationUnavailable, ReferenceInvalid, UsageInvalid, ImageNotFound where a path
-        has no Agentfile, ImageRefused where it is not what was shown; then there is no agent.
+        has no Agentfile, ImageRefused where it is not what was shown, TooManyAgents; then there is no agent.
         """
         self._home.refuse_if_read_only("run an agent")
         require_right(self._home, "agent run")
@@ -160,11 +160,16 @@ class Agents(AgentInspection):
             owner=own_mark(),
         )
         with self._home.lend_store() as store:
-            agents.insert(store, agent)
+            with store.write():
+                agents.insert(store, agent)
+                self._refuse_too_many(store)
             return self._bring_up(store, agent, source)
 
     def start(self, identity: str) -> Agent:
-        """Start a stopped or failed agent again on its tree. Raises AgentStateInvalid where it runs, AgentFailed."""
+        """Start a stopped or failed agent again on its tree.
+
+        Raises AgentStateInvalid where it runs, TooManyAgents, AgentFailed.
+        """
         self._home.refuse_if_read_only("start an agent")
         agent = self.find(identity)
         require_right(self._home, "agent start", agent)
@@ -172,7 +177,9 @@ class Agents(AgentInspection):
             self._end_supervisor(agent)  # which waits to try again
         with self._home.lend_store() as store:
             self._settle(store)
-            agent = agents.move(store, agent.agent_id, "start", self._home.now(), owner=own_mark())
+            with store.write():
+                agent = agents.move(store, agent.agent_id, "start", self._home.now(), owner=own_mark())
+                self._refuse_too_many(store)
             return self._bring_up(store, agent)
 
     def stop(self, identity: str) -> Agent:
