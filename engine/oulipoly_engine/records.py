@@ -11,7 +11,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
 
 # msgspec takes typing_extensions where it is installed and does without where it is not; it costs 7 of 21 ms. Every
-# program of ours imports this before it has a second thread, which would meet the None.
+# program of ours imports this before it has a second thread, which would meet the None. A module that is run as a
+# program takes msgspec from here: its own import would come first.
 if "typing_extensions" in sys.modules:
     import msgspec
 else:
@@ -52,7 +53,7 @@ else:
 
 RecordT = TypeVar("RecordT", bound=Record)
 
-__all__ = ["Record", "asdict", "field", "prepare", "replace"]
+__all__ = ["Record", "asdict", "field", "msgspec", "prepare", "replace"]
 
 _T = TypeVar("_T")
 _preparing = Lock()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.agents.agents import Agent
+from oulipoly_engine.core.agents.agents import Agent, AgentPlan
 from oulipoly_engine.store.agents.agents import insert as insert_agent
 from oulipoly_engine.store.base.db import open_store
 
@@ -33,6 +33,7 @@ _OTHER_DATABASES = ("psycopg", "psycopg2", "psycopg2cffi", "pymysql", "MySQLdb",
 _PROCESSES = {"subprocess", "selectors", "tempfile", "uuid"}
 _MOST_FILES = 78  # of ours that a one-shot loads, 75 of which it enters; a folder's own file is empty
 _OF_AGENTS_THAT_RUN = ("facade.agents.agents", "facade.agents.serving", "service.agents.logins", "service.agents.tools")
+_NOT_AT_A_START = ("facade.agents.work", "facade.images.images", "service.isolation", "core.web.grants")
 _REDACTORS = {"hashlib", "oulipoly_engine.core.text.redact", "oulipoly_engine.store.base.read_only"}
 _SESSIONS = ".config/oulipoly-agent-runner/sessions.toml"
 _UNRECORDED = "00000000-0000-4000-8000-000000000000"
@@ -242,6 +243,30 @@ def test_a_list_of_agents_loads_no_live_sessions_no_images_and_no_logins(loaded_
     ours = {tuple(name.split(".")[1:3]) for name in modules if name.startswith("oulipoly_engine.")}
     assert set() == ours & {(layer, part) for layer in ("facade", "service") for part in ("live", "images")}
     assert set() == modules & {f"oulipoly_engine.{name}" for name in _OF_AGENTS_THAT_RUN}
+
+
+def test_a_start_of_an_agent_that_was_read_before_loads_no_sessions_and_no_builder(loaded_modules, home, agents):
+    agents("status")  # makes the state file
+    now = datetime(2026, 11, 30, tzinfo=UTC)
+    plan = AgentPlan(runtime="/nowhere", source_text="FROM scratch")
+    store = open_store(home / ".local/share/oulipoly-agent-runner/state.db")
+    insert_agent(store, Agent("an-agent", "stopped-one", "x", "none", "stopped", now, now, plan=plan))
+    store.close()
+
+    modules = loaded_modules("agent", "start", "stopped-one", expects=1)  # once its program is looked for
+
+    assert "oulipoly_engine.service.agents.tree" in modules
+    assert set() == top(modules) & (_CONFIGURATION | _SCREEN | _NETWORK | _SERVER | {"logging", "secrets"})
+    assert set() == modules & {f"oulipoly_engine.{name}" for name in _NOT_AT_A_START}
+
+
+@pytest.mark.parametrize("name", ["agents.supervisor", "live.session_host"])
+def test_a_process_that_holds_something_loads_no_library_that_msgspec_can_do_without(home, name):
+    code = f"import oulipoly_engine.service.{name}, sys; print('typing_extensions' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+
+    assert ("False\n", "") == (done.stdout, done.stderr)
 
 
 def test_an_edit_is_checked_once(loaded, configured, home, agents):

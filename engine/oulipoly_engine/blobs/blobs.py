@@ -15,7 +15,6 @@ import re
 import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -274,6 +273,8 @@ def _list(folder: Path) -> list[Path]:
 
 def _hash_meanwhile(blocks: Iterable[bytes], update: Callable[[bytes], object]) -> Iterator[bytes]:
     """Yield blocks, each of which is hashed while whoever takes it writes it."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - 4 ms, only what is written needs it
+
     with ThreadPoolExecutor(1, "blob-hash") as pool:
         for block in blocks:
             hashed = pool.submit(update, block)

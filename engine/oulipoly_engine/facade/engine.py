@@ -16,6 +16,7 @@ from oulipoly_engine.facade.base.home import Home, Surroundings, made_once
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.setup import AccountSetup
+    from oulipoly_engine.facade.agents.agents import Agents
     from oulipoly_engine.facade.agents.sessions import AgentSessions
     from oulipoly_engine.facade.agents.standings import AgentList
     from oulipoly_engine.facade.agents.together import Together
@@ -136,6 +137,13 @@ class Engine:
         from oulipoly_engine.facade.agents.standings import AgentList
 
         return AgentList(self._home)
+
+    @made_once
+    def agent_life(self) -> Agents:
+        """Return the running agents for whoever only brings them up or ends them."""
+        from oulipoly_engine.facade.agents.agents import Agents
+
+        return Agents(self._home)
 
     @made_once
     def agents(self) -> AgentSessions:

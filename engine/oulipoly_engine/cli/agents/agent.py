@@ -144,7 +144,7 @@ def _run(context: Context, options: Namespace) -> int:
         limits=parse_limits(parse_pairs(options.limit, "--limit")),
     )
     source = _build_from_stdin(context) if options.source == "-" else options.source
-    agent = context.engine.agents.run(AgentWish(source, options.name, options.isolation, overrides))
+    agent = context.engine.agent_life.run(AgentWish(source, options.name, options.isolation, overrides))
     return _tell_started(context, options, agent)
 
 
@@ -166,12 +166,12 @@ def _find_program(text: str, option: str = "--tool") -> Path:
 
 
 def _start(context: Context, options: Namespace) -> int:
-    agent = context.engine.agents.start(options.name)
+    agent = context.engine.agent_life.start(options.name)
     return _tell_started(context, options, agent)
 
 
 def _stop(context: Context, options: Namespace) -> int:
-    agent = context.engine.agents.stop(options.name)
+    agent = context.engine.agent_life.stop(options.name)
     return _tell_agent(options, agent, f"{plain(agent.name)} is {agent.status}")
 
 
@@ -180,12 +180,12 @@ def _remove(context: Context, options: Namespace) -> int:
         session_id, is_deleted = context.engine.agents.delete_session(options.name, options.session)
         line = f"{session_id} is deleted: `session undelete` undoes that" if is_deleted else f"{session_id} was deleted"
         return tell(options, {"session_id": session_id, "is_deleted_now": is_deleted}, line)
-    agent = context.engine.agents.remove(options.name)
+    agent = context.engine.agent_life.remove(options.name)
     return _tell_agent(options, agent, f"{plain(agent.name)} is removed")
 
 
 def _tell_started(context: Context, options: Namespace, agent: Agent) -> int:
-    for sentence in list_logins_in_reach(agent.isolation, context.engine.agents.logins(agent)):
+    for sentence in list_logins_in_reach(agent.isolation, context.engine.agent_list.logins(agent)):
         diagnostics.note(f"not held: {sentence}")
     return _tell_agent(options, agent, f"{plain(agent.name)} is {agent.status}, isolation {agent.isolation}")
 

@@ -18,6 +18,8 @@ LONGEST_NOTE = 64 << 10  # characters
 MOST_NOTES = 500  # of one agent
 LONGEST_PINNED = 16 << 10  # characters of all pinned notes: they stand in every session's context
 MOST_WAITING = 4  # prompts that wait for one another: more is a loop
+AGENT_PREFIX = "agent:"  # of a subject: then a running agent's id; the digest is the id of the one that it may prompt
+PROMPT_RIGHT = "prompt"  # of a link
 PROMPT_S = 600.0  # that an agent waits for another
 
 

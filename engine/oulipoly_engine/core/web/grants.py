@@ -24,6 +24,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.agents.capabilities import AGENT_PREFIX
 from oulipoly_engine.core.extensions.installed import SUBJECT_PREFIX, describe_right
 from oulipoly_engine.core.live.permissions import read_profile
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession
@@ -46,8 +47,6 @@ REVOKING: Mapping[Kind, str] = {
 }
 PUBLISHER_PREFIX = "publisher:"  # of a subject: then an image's name without its tag
 PUBLISHER_RIGHT = "sign"
-AGENT_PREFIX = "agent:"  # of a subject: then a running agent's id; the digest is the id of the one that it may prompt
-PROMPT_RIGHT = "prompt"
 _ID_DIGITS = 12
 
 

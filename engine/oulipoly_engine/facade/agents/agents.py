@@ -7,7 +7,6 @@ and its sessions are live sessions, whose hosts start their CLIs in its environm
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import time
 import uuid
@@ -24,10 +23,8 @@ from oulipoly_engine.core.agents.limits import check_limits
 from oulipoly_engine.core.agents.plan import make_plan
 from oulipoly_engine.core.boxes.allow_list import parse_allowed
 from oulipoly_engine.core.boxes.box import Level
-from oulipoly_engine.core.images.info import wanted_mounts, wanted_network
 from oulipoly_engine.core.images.references import is_digest, parse_reference
 from oulipoly_engine.core.images.refusals import ImageRefused
-from oulipoly_engine.core.live.launch.cli_options import check_system_prompt
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import (
     AgentFailed,
@@ -61,15 +58,16 @@ from oulipoly_engine.service.agents.start import (
     find_skipped,
     try_cli,
 )
-from oulipoly_engine.service.agents.tokens import ensure_agent_token
 from oulipoly_engine.service.agents.tree import agent_prompt, write_tree
 from oulipoly_engine.store.agents import agents, together
 from oulipoly_engine.store.base.db import Store
 
-# ruff: noqa: PLC0415 - supervisors, logins and boxes take 40 ms each: who starts one kind of agent needs no other
+# ruff: noqa: PLC0415 - supervisors, logins and boxes take 40 ms each, tokens 10: who starts one kind of agent needs no
+# other
 
 _DEFAULT_LEVELS = (Level.GUARDED, Level.NONE)  # the best first that a CLI of the user's accounts works in
 _LOG_LINES = 200
+_FIRST_LOOK_S = 0.005  # whether a runtime is ready, most of which are at once; doubles up to the next
 _LOOK_S = 0.05
 _END_S = 30.0  # that a supervisor may take to end a runtime
 
@@ -115,6 +113,8 @@ class Agents(AgentInspection):
 
         Raises AgentfileInvalid, ImageNotFound, ImageRefused, ReferenceInvalid, SignatureRefused.
         """
+        from oulipoly_engine.core.images.info import wanted_mounts, wanted_network
+
         self._home.refuse_if_read_only("run an agent")
         read = preview_source(self._home, source)
         plan = make_plan(read.agentfile, read.contexts, read.digests, Overrides(), read.text)
@@ -281,6 +281,9 @@ class Agents(AgentInspection):
         """Find who serves an agent and write its tree."""
         if agent.has_own_runtime:
             return self._prepare_runtime(store, agent)
+        from oulipoly_engine.core.live.launch.cli_options import check_system_prompt
+        from oulipoly_engine.service.agents.tokens import ensure_agent_token
+
         root = self.root(agent)
         runtime = self._serving().choose_runtime(agent)
         if not agent.isolation:
@@ -334,8 +337,10 @@ class Agents(AgentInspection):
         from oulipoly_engine.service.agents.supervisor import start_supervisor
 
         start_supervisor(self._supervisor_order(agent))
+        look_s = _FIRST_LOOK_S
         while agent.status == "starting" and not has_ended_mark(agent.owner or own_mark()):
-            time.sleep(_LOOK_S)
+            time.sleep(look_s)
+            look_s = min(2 * look_s, _LOOK_S)
             agent = agents.read(store, agent.agent_id) or agent
         if not agent.is_ready:
             raise _RuntimeFailed(agent.problem or f"it is {agent.status}")
@@ -398,6 +403,8 @@ class Agents(AgentInspection):
             return tuple(note for note in together.list_notes(store, agent.agent_id) if note.is_pinned)
 
     def _choose_name(self) -> str:
+        import secrets
+
         with self._home.lend_store_to_read() as store:
             taken = {agent.name for agent in agents.list_agents(store)}
         while True:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from oulipoly_engine.core.agents.agents import Agent, Change, Job
 from oulipoly_engine.core.agents.containers import CONTAINER
@@ -15,7 +14,6 @@ from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.agents.standings import UNHELD_WITHOUT_BOX, AgentList, AgentStanding, list_logins_in_reach
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.agents.containers import UNHELD_IN_CONTAINERS, measure_container
 from oulipoly_engine.service.agents.start import (
     cli_bin_dirs,
     container_bin_dirs,
@@ -26,7 +24,7 @@ from oulipoly_engine.service.agents.start import (
 from oulipoly_engine.service.agents.tree import view_agent
 from oulipoly_engine.store.agents import agents, jobs
 
-# ruff: noqa: PLC0415 - logins and boxes take 40 ms each: an agent that nothing holds needs neither
+# ruff: noqa: PLC0415 - logins and boxes take 40 ms each, containers 10: an agent that nothing holds needs none
 
 _NETWORK_IS_SEEN = ("its program, and what that runs, reach the network as this machine does",)
 
@@ -77,6 +75,8 @@ class AgentInspection(AgentList):
         unheld = (*unheld, *list_logins_in_reach(agent.isolation, self.logins(agent)))
         if not agent.is_ready or self._home.read_only:
             return unheld, None
+        from tempfile import TemporaryDirectory
+
         from oulipoly_engine.service.agents.logins import reach_addresses, serve_box, start_cli
         from oulipoly_engine.service.isolation import measure_box
 
@@ -103,6 +103,8 @@ class AgentInspection(AgentList):
         return unheld if report.network is Network.PROXY else (*unheld, *_NETWORK_IS_SEEN)
 
     def _measure_container(self, agent: Agent) -> tuple[tuple[str, ...], IsolationReport | None]:
+        from oulipoly_engine.service.agents.containers import UNHELD_IN_CONTAINERS, measure_container
+
         unheld = (*UNHELD_IN_CONTAINERS, *list_logins_in_reach(CONTAINER, self.logins(agent)))
         if not agent.is_ready or self._home.read_only:
             return unheld, None

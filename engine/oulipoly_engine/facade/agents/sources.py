@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.agents.agents import Agent, AgentPlan
 from oulipoly_engine.core.images.agentfile import Agentfile
@@ -13,12 +14,16 @@ from oulipoly_engine.core.images.manifest import Descriptor
 from oulipoly_engine.core.images.refusals import ImageNotFound, ImageRefused, ReferenceInvalid
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.base.home import Home
-from oulipoly_engine.facade.images.images import AgentImage, Images
 from oulipoly_engine.private_files import open_private
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.registry.layout import Layout
 from oulipoly_engine.service.agents.tool_images import find_program_name, place_program, read_usage
 from oulipoly_engine.service.images import images as service
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.images.images import AgentImage, Images
+
+# ruff: noqa: PLC0415 - to build takes 10 ms, transfer 50: an agent that was read once needs neither
 
 
 class AgentSource(Record):
@@ -52,11 +57,13 @@ def read_source(home: Home, text: str) -> AgentSource:
 
     Raises AgentfileInvalid, ImageNotFound, ImageRefused, ReferenceInvalid, SignatureRefused.
     """
+    from oulipoly_engine.facade.images.images import Images
+
     images = Images(home)
     path = find_path(home, text)
     if path is not None:
         return _read(images, images.load(images.build(path, ())[1].digest), {})
-    from oulipoly_engine.facade.images.transfer import Transfer  # noqa: PLC0415 - 50 ms, a folder needs none of it
+    from oulipoly_engine.facade.images.transfer import Transfer
 
     return _read(images, images.load(Transfer(home).require_verified(text).digest), {})
 
@@ -66,6 +73,8 @@ def preview_source(home: Home, text: str) -> AgentSource:
     path = find_path(home, text)
     if path is None:
         return read_source(home, text)
+    from oulipoly_engine.facade.images.images import Images
+
     images = Images(home)
     return _read(images, *images.assemble(path))
 
@@ -131,7 +140,7 @@ def place_runtime(home: Home, reference: str, target: Path) -> None:
 
     Raises ImageNotFound where it is not here, ImageRefused, SignatureRefused, OSError.
     """
-    from oulipoly_engine.facade.images.transfer import Transfer  # noqa: PLC0415 - as above
+    from oulipoly_engine.facade.images.transfer import Transfer
 
     images = service.Images(home.paths.images)
     Transfer(home).require_verified(reference)
@@ -148,7 +157,7 @@ def place_tools(home: Home, agent: Agent, folder: Path) -> tuple[str, ...]:
     for tool in agent.plan.tools:
         if not tool.program:
             try:
-                from oulipoly_engine.facade.images.transfer import Transfer  # noqa: PLC0415 - as above
+                from oulipoly_engine.facade.images.transfer import Transfer
 
                 Transfer(home).require_verified(tool.ref)
                 place_program(images, tool.ref, tool.name, folder / tool.name)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.agents.capabilities import AGENT_PREFIX
 from oulipoly_engine.core.live.orders import Close
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
 from oulipoly_engine.core.live.requests import NoTurnRuns
@@ -61,8 +62,8 @@ class Grants:
             sessions = live_sessions.list_acting_unasked(store)
             names = {agent.agent_id: agent.name for agent in agents.list_agents(store)}
         for subject, digest, right, allowed_at in by_digest:
-            if subject.startswith(grants.AGENT_PREFIX):
-                source_id = subject.removeprefix(grants.AGENT_PREFIX)
+            if subject.startswith(AGENT_PREFIX):
+                source_id = subject.removeprefix(AGENT_PREFIX)
                 source = (source_id, names.get(source_id, source_id))
                 link = grants.grant_of_link(source, (digest, names.get(digest, digest)), allowed_at)
                 yield link, partial(self._withdraw, subject, digest, right)
@@ -79,7 +80,7 @@ class Grants:
     def _withdraw(self, subject: str, digest: str, right: str) -> None:
         if subject.startswith(grants.PUBLISHER_PREFIX):  # without it, anybody's signature is the first
             require_person("forget whose signature an image needs")
-        if subject.startswith(grants.AGENT_PREFIX):
+        if subject.startswith(AGENT_PREFIX):
             require_person("change which agents may prompt which")
         with self._home.lend_store() as store:
             book.withdraw(store, subject, digest, right)

@@ -10,14 +10,12 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Job
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.host import launcher
 from oulipoly_engine.process.liveness import own_mark
-from oulipoly_engine.records import Record, prepare
+from oulipoly_engine.records import Record, msgspec, prepare
 from oulipoly_engine.service.agents.tools import Tail, Tools
 from oulipoly_engine.store.agents import agents, jobs
 from oulipoly_engine.store.base.db import Store, open_store

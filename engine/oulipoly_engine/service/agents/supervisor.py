@@ -24,8 +24,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-import msgspec
-
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent
 from oulipoly_engine.core.agents.containers import CONTAINER, CONTAINER_ROOT, PORT
@@ -33,7 +31,6 @@ from oulipoly_engine.core.agents.environment import runtime_words
 from oulipoly_engine.core.agents.limits import box_limits, explain_time
 from oulipoly_engine.core.agents.states import Event, Reason, Standing, backoff_s, is_retried
 from oulipoly_engine.core.boxes.box import Level
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AgentStateInvalid, RunnerError
 from oulipoly_engine.executors.container_process import take_outcome
 from oulipoly_engine.host import launcher, runtime_folder
@@ -43,7 +40,7 @@ from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import own_mark
 from oulipoly_engine.process.spawn import DEVNULL, Child, spawn
 from oulipoly_engine.process.stop import GroupWatch, find_boxed_group, group_lives, stop, stop_group
-from oulipoly_engine.records import Record, prepare, replace
+from oulipoly_engine.records import Record, msgspec, prepare, replace
 from oulipoly_engine.service.agents.limit_watch import LimitWatch
 from oulipoly_engine.service.agents.log import write_line, write_log
 from oulipoly_engine.service.agents.start import AgentStart, outcome_file, runtime_start
@@ -54,6 +51,7 @@ from oulipoly_engine.store.base.db import Store, open_store
 _MODULE = "oulipoly_engine.service.agents.supervisor"
 _CHUNK = 64 << 10
 _CLOSE_S = 1.0  # after which a connection that Docker took is closed, if nothing listens behind it
+_LOOK_GROWTH = 1.2  # a runtime that takes a second is waited for a fifth of one too long, not for another
 _HOLDER_S = 5.0  # that the process which holds a container takes beside the grace of what runs in it, and to find it
 _HOLDER_LOOK_S = 0.05
 _KILL = (signal.SIGKILL, 5.0)
@@ -63,7 +61,7 @@ _UNIX = "unix:"  # before the address of a sealed runtime
 class Pace(Record):
     """How patient a supervisor is, in seconds."""
 
-    first_look_s: float = 0.2  # between two questions whether the runtime is ready; doubles
+    first_look_s: float = 0.01  # between two questions whether the runtime is ready; grows
     longest_look_s: float = 2.0
     ready_s: float = 60.0
     base_s: float = 1.0  # before the first new start; doubles
@@ -241,7 +239,7 @@ class Supervisor:
             if time.monotonic() >= deadline:
                 self._fail("readiness_timeout", f"its runtime did not answer at {address} in {self._pace.ready_s:g} s")
                 return
-            look_s = min(2 * look_s, self._pace.longest_look_s)
+            look_s = min(_LOOK_GROWTH * look_s, self._pace.longest_look_s)
         if self._agent.is_ready:
             self._say("its container runs on")
         elif not self._move("answer", owner=own_mark()):
@@ -315,6 +313,8 @@ class Supervisor:
             data = os.read(stream.fileno(), _CHUNK)
         if data:
             self._written = (self._written + data)[-_CHUNK:]
+            from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 6 ms, before it is ready few write
+
             write_log(self._log, redact(data.decode("utf-8", "replace")))
         else:
             self._loop.forget(stream)
@@ -330,6 +330,8 @@ class Supervisor:
         return True
 
     def _fail(self, reason: Reason, detail: str) -> None:
+        from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - the same
+
         events: dict[Reason, Event] = {"crashed": "crash", "readiness_timeout": "time_out"}
         with suppress(AgentStateInvalid):
             agents.move(

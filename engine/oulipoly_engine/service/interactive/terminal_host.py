@@ -13,8 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from oulipoly_engine import variables
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.host import launcher, runtime_folder
@@ -22,7 +20,7 @@ from oulipoly_engine.host.launcher import unescape_word
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import start_ticks
 from oulipoly_engine.process.pty import spawn
-from oulipoly_engine.records import prepare
+from oulipoly_engine.records import Record, field, msgspec, prepare
 from oulipoly_engine.terminal.host.crash_buffer import CrashBuffer
 from oulipoly_engine.terminal.host.handles import Rules, TerminalHandles
 from oulipoly_engine.terminal.host.host import Host
@@ -32,7 +30,7 @@ from oulipoly_engine.terminal.protocol.messages import Exited
 _OURS = "oulipoly_engine."
 
 
-class Order(msgspec.Struct, frozen=True):
+class Order(Record):
     """What a host is to do. Words and variables are `carried`: a system's bytes need not be text."""
 
     argv: tuple[str, ...]
@@ -43,12 +41,12 @@ class Order(msgspec.Struct, frozen=True):
     terminal: dict[str, Any]  # what is known of folder.Terminal beforehand
     rules: Rules
     finish: str = ""  # "package.module:function" of ours, called with `finish_with`, the Exited and the last output
-    finish_with: dict[str, Any] = {}
+    finish_with: dict[str, Any] = field(default_factory=dict)
     look: str = ""  # another one, called with `finish_with` and the pid; what it returns is added to that
     after: str = ""  # another one, called with `finish_with` when the end is recorded and told
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(Record):
     """What came of it."""
 
     terminal: Terminal | None = None

@@ -13,8 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from oulipoly_engine.clock import Clock, SystemClock, to_text
 from oulipoly_engine.core.accounts.clis.host_login import LoginOrder
 from oulipoly_engine.core.boxes.box import Box
@@ -29,7 +27,7 @@ from oulipoly_engine.host.launcher import unescape_word
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import adopt_orphans, start_ticks
 from oulipoly_engine.process.piped import PipedProcess
-from oulipoly_engine.records import Record, prepare
+from oulipoly_engine.records import Record, msgspec, prepare
 from oulipoly_engine.service.agents.tool_socket import ToolOrder, ToolSocket
 from oulipoly_engine.service.extensions.session_hooks import ExtensionOrder, SessionHooks
 from oulipoly_engine.service.live.host import Host, Limits
@@ -66,7 +64,7 @@ class LiveHost(Record):
         return True
 
 
-class HostOrder(msgspec.Struct, frozen=True):
+class HostOrder(Record):
     """What a host is to do. Words and variables are escaped: a system's bytes need not be text."""
 
     session_id: str
@@ -95,7 +93,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     login: LoginOrder | None = None  # that is kept here; None: the CLI logs in by itself
 
 
-class HostAnswer(msgspec.Struct, frozen=True):
+class HostAnswer(Record):
     """What came of it; neither: another host has the session."""
 
     host: LiveHost | None = None

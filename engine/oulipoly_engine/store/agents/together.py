@@ -7,9 +7,8 @@ from datetime import datetime
 import msgspec
 
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.agents.capabilities import Note, check_notes
+from oulipoly_engine.core.agents.capabilities import AGENT_PREFIX, PROMPT_RIGHT, Note, check_notes
 from oulipoly_engine.core.agents.tokens import AgentToken
-from oulipoly_engine.core.web.grants import AGENT_PREFIX, PROMPT_RIGHT
 from oulipoly_engine.errors import NoteNotFound
 from oulipoly_engine.records import prepare, replace
 from oulipoly_engine.store.base.db import Store

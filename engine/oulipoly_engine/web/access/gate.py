@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 
+from oulipoly_engine.core.agents.capabilities import AGENT_PREFIX
 from oulipoly_engine.core.agents.tokens import is_agent_token
 from oulipoly_engine.core.web.devices import Device, TooManyTries
-from oulipoly_engine.core.web.grants import AGENT_PREFIX
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.access.forwarded import Network, find_client, find_network, is_proxy
