@@ -56,6 +56,7 @@ from oulipoly_engine.service.agents.start import (
     cli_start,
     find_cli,
     find_skipped,
+    tool_start,
     try_cli,
 )
 from oulipoly_engine.service.agents.tree import agent_prompt, write_tree
@@ -296,6 +297,7 @@ class Agents(AgentInspection):
         ensure_agent_token(store, agent, self._home.now())
         if agent.isolation == CONTAINER:
             self._try_cli(agent, root, runtime)
+        self._require_held(agent)
         for name in find_skipped(root, agent):
             self._write_log(agent, f"the variable {name} is reserved and was left out")
         return agent
@@ -330,7 +332,19 @@ class Agents(AgentInspection):
         agents.change_plan(store, agent.agent_id, agent.plan, agent.digest)
         agent = self._choose_group(store, agent)
         self._write_tree(agent)
+        self._require_held(agent)
         return agent
+
+    def _require_held(self, agent: Agent) -> None:
+        """Refuse an agent whose box does not hold here what its level promises. Raises IsolationUnavailable."""
+        if agent.isolation not in (Level.GUARDED, Level.SEALED):  # a container is measured by who inspects it
+            return
+        from oulipoly_engine.service.start_probe import require_held
+
+        root = self.root(agent)
+        box = tool_start(root, agent).box
+        assert box is not None  # noqa: S101 - of these levels
+        require_held(box, root.parent)
 
     def _supervise(self, store: Store, agent: Agent) -> Agent:
         """Have a process of its own own an agent's runtime, and wait until that is ready. Raises AgentFailed."""

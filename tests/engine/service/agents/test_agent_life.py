@@ -1,6 +1,7 @@
 """The life of agents on the user's own accounts, in a demo world."""
 
 import json
+import os
 import sys
 import threading
 from pathlib import Path
@@ -391,3 +392,18 @@ def test_more_agents_than_may_be_up_are_refused_until_another_one_stops(live, so
     with pytest.raises(TooManyAgents):
         live.engine.agents.start("calm")
     assert "failed" == live.engine.agents.find("calm").status
+
+
+def test_box_that_holds_less_than_its_level_promises_starts_no_agent(live, source, monkeypatch):
+    programs = live.root / "programs"
+    programs.mkdir()
+    lines = '#!/bin/sh\nwhile [ "${1:---}" != -- ]; do shift; done\n[ $# -eq 0 ] || { shift; "$@"; }\n'
+    (programs / "bwrap").write_text(lines)
+    (programs / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    program = live.root / "runtime.py"
+    program.write_text(RUNTIME)
+
+    with pytest.raises(AgentFailed, match="the level sealed does not hold here: a program in its box can read a file"):
+        live.engine.agents.run(AgentWish(source, "calm", "sealed", Overrides(runtime=str(program))))
+    assert ("failed", "init") == (live.engine.agents.find("calm").status, live.engine.agents.find("calm").reason)
