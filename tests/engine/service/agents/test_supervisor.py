@@ -171,6 +171,16 @@ def test_stop_while_it_waits_to_try_again_ends_at_once(supervise):
     assert supervised.history() == ["starting", "failed init"]
 
 
+def test_container_that_cannot_be_made_has_failed_at_its_start_and_says_why(supervise):
+    supervised = supervise("kind", replace(PACE, base_s=600, cap_s=600), isolation="container")
+    supervised.supervisor.tracker.wait_for(("failed",), 60)
+    supervised.end()
+
+    assert supervised.history() == ["starting", "failed init"]
+    assert "failed (init): before it was ready: " in supervised.log.read_text()
+    assert "ocker" in supervised.log.read_text()  # no package of that name, or no API
+
+
 @pytest.fixture
 def served_ports():
     """Two ports of this machine, of TCP and of UDP, behind which whoever asks is answered."""
