@@ -27,7 +27,7 @@ _SECRET = b"secret"
 # nothing; our process, and when that began; a port of this machine that we listen at, as /proc has it, or nothing; a
 # folder to read, or nothing; `sealed`, or nothing; paths to read.
 _LINES = r"""
-exec 2>/dev/null
+exec 2>&-
 outside=$1 pid=$2 began=$3 port=$4 folder=$5 level=$6 line=
 shift 6
 if [ "$outside" ]; then
@@ -114,5 +114,5 @@ def try_with_shell(box: Box, folder: Path, run: Callable[[tuple[str, ...]], Scri
 
 def _find_access(mounts: Sequence[Mount], path: str) -> Access | None:
     """Return what a box shows at a path; None: it was not declared."""
-    around = (mount.access for mount in reversed(mounts) if f"{path}/".startswith(f"{mount.path}/"))
+    around = (mount.access for mount in reversed(mounts) if f"{path}/".startswith(f"{mount.path.rstrip('/')}/"))
     return next(around, None)

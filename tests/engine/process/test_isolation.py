@@ -112,8 +112,9 @@ def test_shell_at_a_start_names_what_is_not_held(box, tmp_path):
     assert "can read a file that was not declared" in explain_leaks(made, names, is_root=True)
 
 
-def test_shell_at_a_start_tries_no_path_that_is_given_elsewhere_to_write(box, tmp_path):
-    around = Mount(str(tmp_path), Access.WRITE)
+@pytest.mark.parametrize("folder", ["", "/"])
+def test_shell_at_a_start_tries_no_path_that_is_given_elsewhere(box, folder, tmp_path):
+    around = Mount(folder or str(tmp_path), Access.WRITE)
     made = box(Level.GUARDED, Network.SHARED)
     given = replace(made, mounts=(around, *made.mounts), tree=str(tmp_path / "read"))
 

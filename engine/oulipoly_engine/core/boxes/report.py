@@ -77,7 +77,7 @@ def explain_leaks(box: Box, reached: Iterable[str], *, is_root: bool) -> str:
     leaks = [ATTEMPTS[name][0] for name in reached if should_hold(box, name, is_root=is_root)]
     if not leaks:
         return ""
-    fix = "update the kernel and bubblewrap, or choose another level with --isolation"
+    fix = "give it less with -v, update the kernel and bubblewrap, or choose another level with --isolation"
     return f"the level {box.level} does not hold here: a program in its box can {', '.join(leaks)}; {fix}"
 
 
