@@ -100,7 +100,8 @@ def boxed_words(command: Command, *, has_terminal: bool = False) -> tuple[str, .
 
 def _stand_behind_proxy(box: Box, argv: tuple[str, ...]) -> tuple[Box, tuple[str, ...]]:
     """Return a box and words by which a program reaches the proxy of its box as one on its own loopback."""
-    from oulipoly_engine.core.boxes.box import Access, Mount, Network  # noqa: PLC0415 - few commands have a box
+    # Few commands have a box.
+    from oulipoly_engine.core.boxes.box import Access, Limits, Mount, Network, limit_words  # noqa: PLC0415
     from oulipoly_engine.core.boxes.bubblewrap import PROXY_PORT, PROXY_SOCKET  # noqa: PLC0415 - the same
     from oulipoly_engine.process.boxes import forwarder  # noqa: PLC0415 - the same
 
@@ -111,7 +112,9 @@ def _stand_behind_proxy(box: Box, argv: tuple[str, ...]) -> tuple[Box, tuple[str
     python = (str(Path(sys.executable).resolve()), "-I", "-S", program)
     inbound = box.inbound
     inward = "" if inbound is None else f"{inbound.listener}:{inbound.ready}:{inbound.port}"
-    return replace(box, mounts=(*box.mounts, *own)), (*python, PROXY_SOCKET, str(PROXY_PORT), inward, *argv)
+    # The limits are the program's: without memory or processes the relay would let connections hang.
+    relay = (*python, PROXY_SOCKET, str(PROXY_PORT), inward, *limit_words(box.own_limits, argv))
+    return replace(box, mounts=(*box.mounts, *own), limits=Limits()), relay
 
 
 def _find_missing(box: Box) -> str:

@@ -46,8 +46,13 @@ def stop(process: subprocess.Popen[bytes], ladder: Sequence[tuple[signal.Signals
         return not group_lives(process.pid)
 
     stop_group(process.pid, is_gone, ladder)
+    wait_for_end(process, 0 if process.returncode is not None else 1)
+
+
+def wait_for_end(process: subprocess.Popen[bytes], patience_s: float) -> None:
+    """Wait for the end of a process of ours, and reap it; no longer than so many seconds."""
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=0 if process.returncode is not None else 1)
+        process.wait(timeout=patience_s)
 
 
 @contextlib.contextmanager

@@ -79,7 +79,7 @@ class Inbound(Record):
     """How a server in a sealed box is reached from outside: by descriptors that its program's relay holds."""
 
     listener: int  # of a Unix socket that listens, which is none of the box's network
-    ready: int  # of a pipe: a byte comes once the server takes connections
+    ready: int  # of a pipe: a byte comes once the server takes connections, its end with that of the relay
     port: int  # of the box's own loopback, on which the server listens
 
 

@@ -27,7 +27,8 @@ class InboundSocket:
         self._path = path
         self._port = port
         self._ends: list[int] = []
-        self._is_ready = False
+        self.is_ready = False  # the server has taken connections
+        self.is_lost = False  # the relay has ended, and nothing reaches the server any more
 
     def __enter__(self) -> Self:
         """Listen. Raises OSError."""
@@ -60,8 +61,9 @@ class InboundSocket:
         while self._ends:
             os.close(self._ends.pop())
 
-    def is_ready(self) -> bool:
-        """Return whether the server has taken connections."""
+    def look(self) -> bool:
+        """Look how it stands, and return whether there is more to come."""
         with contextlib.suppress(BlockingIOError):
-            self._is_ready = self._is_ready or bool(os.read(self.ready, 1))
-        return self._is_ready
+            self.is_lost = not os.read(self.ready, 1)
+            self.is_ready = self.is_ready or not self.is_lost
+        return not self.is_lost

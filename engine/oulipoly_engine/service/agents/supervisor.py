@@ -39,7 +39,7 @@ from oulipoly_engine.process.boxes.inbound import InboundSocket
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import own_mark
 from oulipoly_engine.process.spawn import DEVNULL, Child, spawn
-from oulipoly_engine.process.stop import GroupWatch, find_boxed_group, group_lives, stop, stop_group
+from oulipoly_engine.process.stop import GroupWatch, find_boxed_group, group_lives, stop, stop_group, wait_for_end
 from oulipoly_engine.records import Record, msgspec, prepare, replace
 from oulipoly_engine.service.agents.limit_watch import LimitWatch
 from oulipoly_engine.service.agents.log import write_line, write_log
@@ -54,6 +54,7 @@ _CLOSE_S = 1.0  # after which a connection that Docker took is closed, if nothin
 _LOOK_GROWTH = 1.2  # a runtime that takes a second is waited for a fifth of one too long, not for another
 _HOLDER_S = 5.0  # that the process which holds a container takes beside the grace of what runs in it, and to find it
 _HOLDER_LOOK_S = 0.05
+_BOX_END_S = 1.0
 _KILL = (signal.SIGKILL, 5.0)
 _UNIX = "unix:"  # before the address of a sealed runtime
 
@@ -186,11 +187,14 @@ class Supervisor:
         reaching = stack.enter_context(reach_addresses(start, agent, self._folder / agent.agent_id))
         path = Path(agent.plan.address.removeprefix(_UNIX))
         runtime_folder.ensure(path.parent)
-        self._inbound = stack.enter_context(InboundSocket(path, PORT))
-        ready = self._inbound.ready
-        stack.callback(self._loop.forget, ready)
-        self._loop.watch(ready, READ, lambda: self._loop.forget(ready))  # which ends a wait
-        return replace(reaching, box=reaching.box and replace(reaching.box, inbound=self._inbound.inbound))
+        inbound = self._inbound = stack.enter_context(InboundSocket(path, PORT))
+        stack.callback(self._loop.forget, inbound.ready)
+        self._loop.watch(inbound.ready, READ, self._look_at_inbound)
+        return replace(reaching, box=reaching.box and replace(reaching.box, inbound=inbound.inbound))
+
+    def _look_at_inbound(self) -> None:
+        if self._inbound is not None and not self._inbound.look():
+            self._loop.forget(self._inbound.ready)
 
     def _start(self, agent: Agent, start: AgentStart) -> Child:
         root = self._folder / agent.agent_id
@@ -218,10 +222,14 @@ class Supervisor:
         """Say how a runtime has ended, and why where its container knows."""
         if problem := take_outcome(self._outcome).problem:
             return problem
-        code = process.returncode or 0
+        code = process.returncode
+        what = f"its runtime has ended with exit code {code}"
+        if code is None:
+            code = -signal.SIGKILL
+            what = "the relay that leads into its box was ended"
         limits = box_limits(self._agent.plan.overrides.limits)
         why = self._limits.explain(code if code >= 0 else 128 - code, self._written, limits)
-        return f"its runtime has ended with exit code {code}" + (f": {why}" if why else "")
+        return what + (f": {why}" if why else "")
 
     def _await_end(self, process: Child, address: str) -> None:
         """Ask whether it is ready, and wait for its end."""
@@ -230,10 +238,10 @@ class Supervisor:
         in_container = self._agent.isolation == CONTAINER
         # Docker takes connections before it starts the container.
         while (in_container and not self._outcome.exists()) or not self._is_answered(address):
-            if not self._wait_until(lambda: process.poll() is not None or self._is_reached(), look_s):
+            if not self._wait_until(lambda: self._has_ended(process) or self._is_reached(), look_s):
                 self._stop(process)
                 return
-            if process.poll() is not None:
+            if self._has_ended(process):
                 self._fail("init", f"before it was ready: {self._explain_end(process)}")
                 return
             if time.monotonic() >= deadline:
@@ -248,9 +256,9 @@ class Supervisor:
         else:
             self._say("ready")
         limits = self._agent.plan.overrides.limits
-        if not self._wait_until(lambda: process.poll() is not None, limits.time_s or None):
+        if not self._wait_until(lambda: self._has_ended(process), limits.time_s or None):
             self._stop(process)
-        elif process.returncode is None:
+        elif not self._has_ended(process):
             self._fail("crashed", explain_time(limits.time_s))
         elif process.returncode == 0 and not self._limits.is_beyond:
             self._move("stop")
@@ -258,11 +266,18 @@ class Supervisor:
             self._fail("crashed", self._explain_end(process))
 
     def _is_reached(self) -> bool:
-        return self._inbound is not None and self._inbound.is_ready()
+        return self._inbound is not None and self._inbound.is_ready
+
+    def _has_ended(self, process: Child) -> bool:
+        """Return whether a runtime has ended, or nothing leads to it any more."""
+        if self._inbound is None or not self._inbound.is_lost:
+            return process.poll() is not None
+        wait_for_end(process, _BOX_END_S)  # as the rest of its box does, if that ends too
+        return True
 
     def _is_answered(self, address: str) -> bool:
         if self._inbound is not None:
-            return self._inbound.is_ready()
+            return self._inbound.is_ready
         return _answers(address, in_container=self._agent.isolation == CONTAINER)
 
     def _wait_until(self, is_so: Callable[[], bool], patience_s: float | None) -> bool:

@@ -51,6 +51,11 @@ with socket.create_server((host, int(port))) as server:
             tries = ((1, host, tcp), (2, host, udp), (2, "169.254.169.254", 80))
             client.sendall(" ".join(map(str, (port, *(reaches(*each) for each in tries)))).encode())
     server.accept()
+    if mood == "cut":
+        server.accept()  # once it was said to be ready
+        for pid in (int(name) for name in os.listdir("/proc") if name.isdecimal() and name != "1"):
+            if pid != os.getpid():
+                os.kill(pid, signal.SIGKILL)
     if mood in ("crash", "clean"):
         sys.exit(5 if mood == "crash" else 0)
     while True:
@@ -212,6 +217,19 @@ def test_sealed_runtime_is_reached_by_its_socket_alone_and_reaches_no_port_of_th
     assert "KeyboardInterrupt" in supervised.log.read_text()  # it was asked to end, in its box
     with socket.socket(socket.AF_UNIX) as client, pytest.raises(FileNotFoundError):
         client.connect(path)
+
+
+def test_sealed_runtime_to_which_nothing_leads_any_more_has_crashed(supervise):
+    if obstacle := find_level(Level.SEALED).obstacle:
+        pytest.skip(obstacle)
+    supervised = supervise("cut", isolation="sealed")
+    supervised.supervisor.tracker.wait_for(("ready", "failed"), 20)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(supervised.address.removeprefix("unix:"))
+        supervised.thread.join(60)
+
+    assert supervised.history() == ["starting", "ready", "failed crashed"]
+    assert "the relay that leads into its box was ended" in supervised.log.read_text()
 
 
 def test_address_stays_over_starts_and_follows_the_isolation(tmp_path):
