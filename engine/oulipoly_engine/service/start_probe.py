@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -85,7 +86,7 @@ def try_with_shell(box: Box, folder: Path, run: Callable[[tuple[str, ...]], Scri
     if not is_sealed:  # what is read inside of what is written is written
         mounts = tuple(sorted(mounts, key=lambda mount: mount.access is Access.WRITE))
     held = [mount.path for mount in mounts if _find_access(mounts, mount.path) is Access.READ]
-    outside = folder / f".probe-{os.getpid()}"
+    outside = folder / f".probe-{uuid.uuid4()}"  # another thread may start another agent
     has_own_network = is_sealed and box.network is not Network.SHARED
     with socket.create_server(("127.0.0.1", 0)) as listener:
         own = (
