@@ -15,7 +15,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.boxes.box import Access, Box, Level, Limits, Mount, Network
 from oulipoly_engine.core.boxes.report import explain_leaks
-from oulipoly_engine.errors import IsolationUnavailable
+from oulipoly_engine.errors import IsolationUnavailable, SystemRefused
 from oulipoly_engine.private_files import write_private
 from oulipoly_engine.process.boxes.worktree import drop_links
 from oulipoly_engine.process.liveness import start_ticks
@@ -58,8 +58,9 @@ echo end
 
 
 def require_held(box: Box, folder: Path) -> None:
-    """Refuse a box that does not hold what its level promises. Raises IsolationUnavailable, which says what to do.
+    """Refuse a box that does not hold what its level promises.
 
+    Raises IsolationUnavailable, which says what to do, and SystemRefused.
     folder: beside what the box shows, for a file that must not be reached. What is tried: files, processes, the
     network's namespace, filters and capabilities. Its proxy, its limits and its control group are not.
     """
@@ -71,7 +72,11 @@ def require_held(box: Box, folder: Path) -> None:
         root = Path("/")
         return run_script(EXEC, {}, arguments=words, cwd=root, timeout_s=_PATIENCE_S, box=tried, ends_with_us=False)
 
-    problem = explain_leaks(box, try_with_shell(box, folder, run), is_root=os.getuid() == 0)
+    try:
+        names = try_with_shell(box, folder, run)
+    except OSError as error:
+        raise SystemRefused(f"what its box holds could not be tried: {error.strerror or error}") from error
+    problem = explain_leaks(box, names, is_root=os.getuid() == 0)
     if problem:
         raise IsolationUnavailable(problem)
 
@@ -79,7 +84,7 @@ def require_held(box: Box, folder: Path) -> None:
 def try_with_shell(box: Box, folder: Path, run: Callable[[tuple[str, ...]], ScriptResult]) -> tuple[str, ...]:
     """Return which attempts succeed in a box. run: is given words, and runs them inside.
 
-    Raises IsolationUnavailable where the shell could not tell.
+    Raises IsolationUnavailable where the shell could not tell, OSError.
     """
     mounts = drop_links(box).mounts
     is_sealed = box.level is Level.SEALED

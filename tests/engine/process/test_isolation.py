@@ -9,6 +9,7 @@ from oulipoly_engine.core.boxes.allow_list import parse_allowed
 from oulipoly_engine.core.boxes.box import Access, Box, Level, Limits, Mount, Network, protect_worktree
 from oulipoly_engine.core.boxes.bubblewrap import PROXY_VARIABLES
 from oulipoly_engine.core.boxes.report import ATTEMPTS, explain_leaks, judge_report, should_hold
+from oulipoly_engine.errors import SystemRefused
 from oulipoly_engine.process.boxes.groups import choose_group
 from oulipoly_engine.process.boxes.machine import find_level
 from oulipoly_engine.process.boxes.proxy import AllowListProxy
@@ -119,3 +120,8 @@ def test_shell_at_a_start_tries_no_path_that_is_given_elsewhere(box, folder, tmp
     given = replace(made, mounts=(around, *made.mounts), tree=str(tmp_path / "read"))
 
     require_held(given, tmp_path)
+
+
+def test_shell_at_a_start_that_finds_no_room_is_no_crash(box, tmp_path):
+    with pytest.raises(SystemRefused, match="could not be tried: No such file"):
+        require_held(box(Level.GUARDED, Network.SHARED), tmp_path / "missing")
