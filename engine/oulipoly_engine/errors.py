@@ -84,6 +84,10 @@ class AgentStateInvalid(RequestRefused, slug="agent-state-invalid"):
     """An agent is not in a state in which this can be done; the message names the state."""
 
 
+class TooManyAgents(RequestRefused, slug="too-many-agents"):
+    """As many agents are up as the setting agent_max_running lets be."""
+
+
 class AgentFailed(RequestRefused, slug="agent-failed"):
     """An agent could not be started; the message says why."""
 

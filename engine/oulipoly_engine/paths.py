@@ -186,6 +186,11 @@ class Paths(Record):
         return _shorten(self.data.resolve() / "run" / "serve")
 
     @property
+    def agent_sockets(self) -> Path:
+        """Return the folder of the sockets of sealed agents' own runtimes, as `live_runtime`."""
+        return _shorten(self.data.resolve() / "run" / "agents")
+
+    @property
     def session_logs(self) -> Path:
         """Return the folder of the logs of sessions that work by themselves."""
         return self.data / "logs"

@@ -298,7 +298,8 @@ def history(world):
 def declare_runtime(world, script=RUNTIME, **plan):
     runtime = world.folder / "runtime.sh"
     runtime.write_text(script)
-    world.declare("container", runtime=str(runtime), model="m/x", address=choose_address(), status="starting", **plan)
+    address = choose_address(Agent("1", "meteo", "x", "container", "starting", NOW, NOW), world.folder)
+    world.declare("container", runtime=str(runtime), model="m/x", address=address, status="starting", **plan)
 
 
 def test_runtime_is_ready_when_it_listens_and_is_stopped_by_int(world):

@@ -97,9 +97,16 @@ def find_gateway(client: Any) -> str:  # noqa: ANN401 - see connect
 
 
 def remove_left(client: Any, agent_id: str, job_id: str = "") -> int:  # noqa: ANN401 - see connect
-    """Remove all containers of an agent, or of one of its tools, by their labels; return how many there were."""
+    """Remove all containers of an agent, or of one of its tools, by their labels; return how many there were.
+
+    Raises IsolationUnavailable where the Docker API does not tell.
+    """
     count = 0
-    for container in list_containers(client, agent_id, job_id):
+    try:
+        containers = tuple(list_containers(client, agent_id, job_id))
+    except OSError as error:
+        raise IsolationUnavailable(f"the Docker API refuses: {explain(error)}") from error
+    for container in containers:
         with suppress(OSError):  # it goes already
             client.remove_container(container, force=True, v=True)
             count += 1

@@ -40,6 +40,9 @@ def spawn(
     A sealed box ends with the thread that starts it. Raises SpawnFailed, also where its box cannot be had here.
     """
     argv = words or boxed_words(command)
+    box = command.box
+    if box is not None and box.inbound is not None:
+        keeps = (*keeps, box.inbound.listener, box.inbound.ready)
 
     def start(before: tuple[str, ...] = (), more: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603 - the command is the user's own configuration
@@ -55,7 +58,6 @@ def spawn(
             pipesize=pipe_bytes,
         )
 
-    box = command.box
     try:
         if box is None or not box.group:
             return start_in_box(box, start)
@@ -98,7 +100,8 @@ def boxed_words(command: Command, *, has_terminal: bool = False) -> tuple[str, .
 
 def _stand_behind_proxy(box: Box, argv: tuple[str, ...]) -> tuple[Box, tuple[str, ...]]:
     """Return a box and words by which a program reaches the proxy of its box as one on its own loopback."""
-    from oulipoly_engine.core.boxes.box import Access, Mount, Network  # noqa: PLC0415 - few commands have a box
+    # Few commands have a box.
+    from oulipoly_engine.core.boxes.box import Access, Limits, Mount, Network, limit_words  # noqa: PLC0415
     from oulipoly_engine.core.boxes.bubblewrap import PROXY_PORT, PROXY_SOCKET  # noqa: PLC0415 - the same
     from oulipoly_engine.process.boxes import forwarder  # noqa: PLC0415 - the same
 
@@ -107,7 +110,11 @@ def _stand_behind_proxy(box: Box, argv: tuple[str, ...]) -> tuple[Box, tuple[str
     program = str(Path(forwarder.__file__))
     own = (Mount(path, Access.READ, is_optional=True) for path in (sys.base_prefix, program))
     python = (str(Path(sys.executable).resolve()), "-I", "-S", program)
-    return replace(box, mounts=(*box.mounts, *own)), (*python, PROXY_SOCKET, str(PROXY_PORT), *argv)
+    inbound = box.inbound
+    inward = "" if inbound is None else f"{inbound.listener}:{inbound.ready}:{inbound.port}"
+    # The limits are the program's: without memory or processes the relay would let connections hang.
+    relay = (*python, PROXY_SOCKET, str(PROXY_PORT), inward, *limit_words(box.own_limits, argv))
+    return replace(box, mounts=(*box.mounts, *own), limits=Limits()), relay
 
 
 def _find_missing(box: Box) -> str:

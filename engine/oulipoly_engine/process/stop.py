@@ -12,6 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from oulipoly_engine.process.liveness import group_has_ended
 
@@ -45,8 +46,13 @@ def stop(process: subprocess.Popen[bytes], ladder: Sequence[tuple[signal.Signals
         return not group_lives(process.pid)
 
     stop_group(process.pid, is_gone, ladder)
+    wait_for_end(process, 0 if process.returncode is not None else 1)
+
+
+def wait_for_end(process: subprocess.Popen[bytes], patience_s: float) -> None:
+    """Wait for the end of a process of ours, and reap it; no longer than so many seconds."""
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=0 if process.returncode is not None else 1)
+        process.wait(timeout=patience_s)
 
 
 @contextlib.contextmanager
@@ -113,6 +119,18 @@ def stop_group(
     for number, patience_s in ladder:
         if not _signal_group(group, number) or _becomes_true(is_gone, patience_s):
             break
+
+
+def find_boxed_group(pid: int) -> int | None:
+    """Return the group of the program in a sealed box; None: there is none, or this kernel tells no children.
+
+    pid: of what has started the box: it waits outside for the first process inside, whose child the program is.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        for _ in range(2):
+            pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+        return os.getpgid(pid)
+    return None
 
 
 def group_lives(group: int) -> bool:

@@ -8,12 +8,15 @@ import pytest
 from oulipoly_engine.core.boxes.allow_list import parse_allowed
 from oulipoly_engine.core.boxes.box import Access, Box, Level, Limits, Mount, Network, protect_worktree
 from oulipoly_engine.core.boxes.bubblewrap import PROXY_VARIABLES
-from oulipoly_engine.core.boxes.report import ATTEMPTS, judge_report, should_hold
+from oulipoly_engine.core.boxes.report import ATTEMPTS, explain_leaks, judge_report, should_hold
+from oulipoly_engine.errors import SystemRefused
 from oulipoly_engine.process.boxes.groups import choose_group
 from oulipoly_engine.process.boxes.machine import find_level
 from oulipoly_engine.process.boxes.proxy import AllowListProxy
+from oulipoly_engine.process.script import EXEC, run_script
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.isolation import measure_box
+from oulipoly_engine.service.start_probe import require_held, try_with_shell
 
 
 @pytest.fixture
@@ -86,3 +89,39 @@ def test_what_a_level_should_have_held_is_named():
     report = judge_report(Box(Level.GUARDED), outcome, is_root=False)
 
     assert (("tcp",), ("tcp",), ("udp",)) == (report.unexpected, report.reached, report.held)
+
+
+@pytest.mark.parametrize(("level", "network"), [(Level.GUARDED, Network.SHARED), (Level.SEALED, Network.PROXY)])
+def test_shell_at_a_start_tries_what_the_level_holds_and_leaves_nothing(box, level, network, tmp_path):
+    made = box(level, network)
+    before = sorted(tmp_path.rglob("*"))
+
+    require_held(replace(made, tree=str(tmp_path / "read")), tmp_path)
+
+    assert before == sorted(tmp_path.rglob("*"))
+
+
+def test_shell_at_a_start_names_what_is_not_held(box, tmp_path):
+    made = replace(box(Level.SEALED, Network.NONE), tree=str(tmp_path / "read"))
+    names = try_with_shell(
+        made, tmp_path, lambda words: run_script(EXEC, {}, arguments=words, cwd=tmp_path, timeout_s=10)
+    )
+
+    of_root = {"become_another", "make_namespaces"}
+    seen = {"read_undeclared", "write_undeclared", "write_read_only", "see_process", "read_process", "signal_process"}
+    assert seen | {"tcp", "machine_socket"} == {*names} - of_root
+    assert "can read a file that was not declared" in explain_leaks(made, names, is_root=True)
+
+
+@pytest.mark.parametrize("folder", ["", "/"])
+def test_shell_at_a_start_tries_no_path_that_is_given_elsewhere(box, folder, tmp_path):
+    around = Mount(folder or str(tmp_path), Access.WRITE)
+    made = box(Level.GUARDED, Network.SHARED)
+    given = replace(made, mounts=(around, *made.mounts), tree=str(tmp_path / "read"))
+
+    require_held(given, tmp_path)
+
+
+def test_shell_at_a_start_that_finds_no_room_is_no_crash(box, tmp_path):
+    with pytest.raises(SystemRefused, match="could not be tried: No such file"):
+        require_held(box(Level.GUARDED, Network.SHARED), tmp_path / "missing")

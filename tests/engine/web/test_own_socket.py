@@ -10,9 +10,15 @@ import subprocess
 import sys
 import threading
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 
 import pytest
 
+from oulipoly_engine.core.agents.agents import Agent
+from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.store.agents import agents
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.variables import PARENT_INVOCATION
 from oulipoly_engine.web import own_socket
 from oulipoly_engine.web.connections import Connections, Limits
@@ -162,17 +168,22 @@ for place in places:
     connection = http.client.HTTPConnection("localhost")
     connection.sock = socket.socket(socket.AF_UNIX)
     connection.sock.connect(path)
-    connection.request("POST" if place.endswith("stop") else "GET", place)
+    connection.request("POST" if place.endswith(("stop", "interrupt")) else "GET", place)
     print(connection.getresponse().status)
 """
 
 
-def test_run_of_ours_is_no_person_at_the_socket_either(server):
-    stop = "/running-agents/nobody/stop"
-    words = (sys.executable, "-I", "-S", "-c", ASK, str(server.own_path), stop, "/running-agents")
+def test_run_of_ours_is_no_person_at_the_socket_either(server, live):
+    now = datetime(2026, 11, 28, tzinfo=UTC)
+    with closing(open_store(live.engine.paths.state_db)) as store:
+        agents.insert(store, Agent("a1", "calm", "x", "none", "ready", now, now))
+        live_sessions.insert(store, LiveSession("aaaa0001", "/", "mine", "claude", "m", now, now))
+        agents.add_session(store, "a1", "aaaa0001", now)
+    places = ("/running-agents/nobody/stop", "/running-agents", "/sessions/aaaa0001/interrupt")
+    words = (sys.executable, "-I", "-S", "-c", ASK, str(server.own_path), *places)
     said = [
         subprocess.run(words, env=env, capture_output=True, text=True, check=True).stdout.split()
         for env in ({}, {PARENT_INVOCATION: "{}"})
     ]
 
-    assert [["404", "200"], ["403", "200"]] == said
+    assert [["404", "200", "409"], ["403", "200", "400"]] == said

@@ -114,6 +114,8 @@ ROWS = [
     ("grant", "POST", "/sessions", {"agent_id": "hers", "approval_policy": "never"}),
     ("grant", "POST", "/sessions", {"agent_id": "own"}),  # whose own settings decide what it asks for
     ("grant", "POST", "/sessions", BEGIN | {"use_worktree": False, "branch": "none"}),
+    ("grant", "POST", "/sessions", BEGIN | {"isolation": "none"}),  # less than `work_isolation` says
+    ("operate", "POST", "/sessions", BEGIN | {"isolation": "guarded"}),
     ("outside", "POST", "/sessions", BEGIN | {"repo_path": "/etc"}),
     ("outside", "POST", "/sessions", BEGIN | {"repo_path": "~root"}),
     ("operate", "PATCH", "/sessions/{session_id}", {"block_while_running": True}),
@@ -160,6 +162,7 @@ FORMS = [
     ("order", "/requests/{request_id}", {"decision": "deny"}),
     ("operate", "/sessions", BEGIN | {"repo_path": "~"}),
     ("grant", "/sessions", BEGIN | {"repo_path": "~", "profile": "full_access"}),
+    ("grant", "/sessions", BEGIN | {"repo_path": "~", "isolation": "none"}),
     ("operate", "/setup", {"session": WISH, "decision": "without"}),
     ("grant", "/setup", {"session": WISH.replace("mine", "own"), "decision": "without"}),
     ("operate", "/sessions/{session_id}", {}),
@@ -206,7 +209,8 @@ def app(home):
     home.joinpath("linked").symlink_to("/etc")
     kinds = {"mine": "claude", "hers": "codex", "own": "acp"}
     config.joinpath("config.toml").write_text(
-        "".join(f'[runtimes.{name}]\nkind = "{kind}"\nprogram = "/bin/false"\n' for name, kind in kinds.items())
+        'work_isolation = "guarded"\n'
+        + "".join(f'[runtimes.{name}]\nkind = "{kind}"\nprogram = "/bin/false"\n' for name, kind in kinds.items())
     )
     engine = Engine()
     with engine.web._home.lend_store() as store:
@@ -323,6 +327,19 @@ def test_each_viewer_may_do_what_the_table_says_and_nothing_else(viewer, become)
             wrong.append((path, fields, expected(need, viewer), answer.status_code, answer.text[-400:]))
 
     assert [] == wrong
+
+
+def test_run_at_the_own_socket_begins_nothing_weaker_than_the_settings_say(app, client_of, monkeypatch):
+    async def find_run(*_):
+        return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True, is_run=True)
+
+    monkeypatch.setattr(Gate, "_find_viewer", find_run)
+    client = client_of({})
+    answers = [
+        client.post("/sessions", json=BEGIN | {"repo_path": "~", "isolation": level}) for level in ("none", "guarded")
+    ]
+
+    assert ["403", "in"] == [outcome(answer) for answer in answers]
 
 
 def test_a_form_that_destroys_asks_first(openapi, become):

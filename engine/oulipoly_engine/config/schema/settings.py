@@ -122,6 +122,9 @@ class SettingsTable(Table):
     work_max_running: Count = Field(
         0, description="How many sessions with a worktree of their own may run at once, the others wait; 0: any number."
     )
+    agent_max_running: Count = Field(
+        10, description="How many agents may be up at once; another one is refused until one stops; 0: any number."
+    )
     work_merge_cli_log: bool = Field(
         False, description="An experiment: whether a session's log goes on with what its CLI has logged itself."
     )

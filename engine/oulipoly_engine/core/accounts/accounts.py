@@ -221,6 +221,7 @@ class Settings(Record):
     work_prune_ignored: bool = False  # also with what git ignores, which nothing keeps
     work_isolation: str = "none"  # of `core.boxes.box.Level`: of sessions with a worktree of their own
     work_max_running: int = 0  # sessions with a worktree of their own that run at once; 0: any number
+    agent_max_running: int = 10  # agents that are up at once; 0: any number
     auto_compaction: bool = True  # of live sessions whose CLI cannot compact
     compaction_threshold: float = 0.8  # of the context's window
     compaction_keep_recent: int = 4  # messages that a compaction by a model leaves as they are

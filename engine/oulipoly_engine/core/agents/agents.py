@@ -100,7 +100,7 @@ class AgentPlan(Record):
     capabilities: tuple[str, ...] = ()
     mounts: tuple[Mount, ...] = ()
     profile: str = ""  # of its sessions: what they may do without asking; empty: as new sessions have it
-    address: str = ""  # `host:port` that its own runtime listens at
+    address: str = ""  # of its own runtime: `host:port`, or `unix:PATH` of a sealed one
     container: ContainerPlan = ContainerPlan()  # of the isolation of that name
     group: tuple[str, ...] = ()  # the folders of the control group of all its processes; none: it has none
     runtime_digest: str = ""  # of the image that its runtime comes from

@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from oulipoly_engine.core.agents.agents import OWN_RUNTIME
 from oulipoly_engine.core.agents.containers import WRITABLE
 from oulipoly_engine.core.agents.mounts import Mount
 from oulipoly_engine.core.boxes.box import Access, Box, Level, Limits, Network
@@ -75,11 +74,9 @@ def _list_own(root: str, writable: Sequence[str], reads: Sequence[str], writes: 
         yield BoxMount(path, Access.WRITE)
 
 
-def agent_network(level: str, runtime: str) -> Network:
-    """Return what an agent reaches by sockets. A program of the user's as its runtime is reached by them itself."""
-    if level == Level.SEALED and runtime == OWN_RUNTIME:
-        return Network.PROXY
-    return Network.SHARED
+def agent_network(level: str) -> Network:
+    """Return what an agent reaches by sockets, in a box or without."""
+    return Network.PROXY if level == Level.SEALED else Network.SHARED
 
 
 def list_program_folders(paths: Sequence[str]) -> tuple[str, ...]:

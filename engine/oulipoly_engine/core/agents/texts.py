@@ -35,6 +35,7 @@ _NETWORKS: Mapping[str, str] = {
         "proxy lets through besides: {addresses}."
     ),
 }
+_NETWORK_OF_RUNTIME = "You reach no network but what a proxy lets through, which HTTPS_PROXY names: {addresses}."
 
 
 class ToolText(Record):
@@ -121,7 +122,10 @@ def system_prompt(texts: Sequence[tuple[str, str]]) -> str:
 
 
 def _describe_network(view: AgentView) -> str:
-    return _NETWORKS[view.network].format(addresses=plain(", ".join(view.addresses)) or "nothing")
+    text = _NETWORKS[view.network]
+    if view.network == "proxy" and view.runtime_binary:  # it asks no model by us
+        text = _NETWORK_OF_RUNTIME
+    return text.format(addresses=plain(", ".join(view.addresses)) or "nothing")
 
 
 def _place(view: AgentView, mount: Mount) -> str:

@@ -75,6 +75,14 @@ class Limits(Record):
     tree_bytes: int | None = None  # of all files below `Box.tree`: looked at now and then
 
 
+class Inbound(Record):
+    """How a server in a sealed box is reached from outside: by descriptors that its program's relay holds."""
+
+    listener: int  # of a Unix socket that listens, which is none of the box's network
+    ready: int  # of a pipe: a byte comes once the server takes connections, its end with that of the relay
+    port: int  # of the box's own loopback, on which the server listens
+
+
 class Box(Record):
     """One box."""
 
@@ -89,6 +97,7 @@ class Box(Record):
         str, ...
     ] = ()  # the folders of a control group that its processes stand in; none: limits hold for each
     tree: str = ""  # the folder whose files are limited
+    inbound: Inbound | None = None  # of Network.PROXY, once it is started: how its server is reached
 
     @property
     def own_limits(self) -> Limits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from oulipoly_engine.core.boxes.box import Box, Level, Network, list_unheld
@@ -70,6 +70,15 @@ def should_hold(box: Box, attempt: str, *, is_root: bool) -> bool:
     if not is_root and attempt == "become_another":
         return True
     return _ORDER.index(box.level) >= _ORDER.index(ATTEMPTS[attempt][1])
+
+
+def explain_leaks(box: Box, reached: Iterable[str], *, is_root: bool) -> str:
+    """Say what a box should hold and does not, and what to do; empty: it holds all. reached: of ATTEMPTS."""
+    leaks = [ATTEMPTS[name][0] for name in reached if should_hold(box, name, is_root=is_root)]
+    if not leaks:
+        return ""
+    fix = "give it less with -v, update the kernel and bubblewrap, or choose another level with --isolation"
+    return f"the level {box.level} does not hold here: a program in its box can {', '.join(leaks)}; {fix}"
 
 
 def judge_report(box: Box, outcome: Mapping[str, Any], *, is_root: bool) -> IsolationReport:

@@ -56,6 +56,7 @@ from oulipoly_engine.service.agents.start import (
     cli_start,
     find_cli,
     find_skipped,
+    tool_start,
     try_cli,
 )
 from oulipoly_engine.service.agents.tree import agent_prompt, find_missing, write_tree
@@ -127,7 +128,7 @@ class Agents(AgentInspection):
         """Bring up a new agent and return it, ready. One that fails stays listed; none is made of no image.
 
         Raises AgentFailed, NameTaken, IsolationUnavailable, ReferenceInvalid, UsageInvalid, ImageNotFound where a path
-        has no Agentfile, ImageRefused where it is not what was shown; then there is no agent.
+        has no Agentfile, ImageRefused where it is not what was shown, TooManyAgents; then there is no agent.
         """
         self._home.refuse_if_read_only("run an agent")
         require_right(self._home, "agent run")
@@ -162,11 +163,16 @@ class Agents(AgentInspection):
             owner=own_mark(),
         )
         with self._home.lend_store() as store:
-            agents.insert(store, agent)
+            with store.write():
+                agents.insert(store, agent)
+                self._refuse_too_many(store)
             return self._bring_up(store, agent, source)
 
     def start(self, identity: str) -> Agent:
-        """Start a stopped or failed agent again on its tree. Raises AgentStateInvalid where it runs, AgentFailed."""
+        """Start a stopped or failed agent again on its tree.
+
+        Raises AgentStateInvalid where it runs, TooManyAgents, AgentFailed.
+        """
         self._home.refuse_if_read_only("start an agent")
         agent = self.find(identity)
         require_right(self._home, "agent start", agent)
@@ -174,7 +180,9 @@ class Agents(AgentInspection):
             self._end_supervisor(agent)  # which waits to try again
         with self._home.lend_store() as store:
             self._settle(store)
-            agent = agents.move(store, agent.agent_id, "start", self._home.now(), owner=own_mark())
+            with store.write():
+                agent = agents.move(store, agent.agent_id, "start", self._home.now(), owner=own_mark())
+                self._refuse_too_many(store)
             return self._bring_up(store, agent)
 
     def stop(self, identity: str) -> Agent:
@@ -291,6 +299,7 @@ class Agents(AgentInspection):
         ensure_agent_token(store, agent, self._home.now())
         if agent.isolation == CONTAINER:
             self._try_cli(agent, root, runtime)
+        self._require_held(agent)
         for name in find_skipped(root, agent):
             self._write_log(agent, f"the variable {name} is reserved and was left out")
         return agent
@@ -320,12 +329,24 @@ class Agents(AgentInspection):
         if not agent.isolation:
             agent = replace(agent, isolation=Level.NONE.value)
         check_isolation(agent.isolation, agent.plan.container)
-        agent = replace(agent, plan=replace(plan, address=plan.address or choose_address()))
+        agent = replace(agent, plan=replace(plan, address=choose_address(agent, self._home.paths.agent_sockets)))
         agents.change_isolation(store, agent.agent_id, agent.isolation)
         agents.change_plan(store, agent.agent_id, agent.plan, agent.digest)
         agent = self._choose_group(store, agent)
         self._write_tree(agent)
+        self._require_held(agent)
         return agent
+
+    def _require_held(self, agent: Agent) -> None:
+        """Refuse an agent whose box does not hold here what its level promises. Raises IsolationUnavailable."""
+        if agent.isolation not in (Level.GUARDED, Level.SEALED):  # a container is measured by who inspects it
+            return
+        from oulipoly_engine.service.start_probe import require_held
+
+        root = self.root(agent)
+        box = tool_start(root, agent).box
+        assert box is not None  # noqa: S101 - of these levels
+        require_held(box, root.parent)
 
     def _supervise(self, store: Store, agent: Agent) -> Agent:
         """Have a process of its own own an agent's runtime, and wait until that is ready. Raises AgentFailed."""

@@ -62,6 +62,7 @@ def describe(details: AgentDetails) -> tuple[tuple[str, str], ...]:
         ("account", details.standing.account or "-"),
         ("model", agent.plan.model or "-"),
         ("runtime", agent.plan.runtime),
+        *((("address", agent.plan.address),) if agent.plan.address else ()),
         ("source", agent.source),
         ("digest", agent.digest or "-"),
         ("folder", details.view.root),
@@ -107,6 +108,7 @@ def details_json(details: AgentDetails) -> dict[str, Any]:
     agent = details.standing.agent
     plan = agent.plan
     return standing_json(details.standing) | {
+        "address": plan.address or None,
         "root": details.view.root,
         "workspace": details.view.workspace,
         "configs": dict(plan.configs),

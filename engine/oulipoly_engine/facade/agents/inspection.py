@@ -77,16 +77,16 @@ class AgentInspection(AgentList):
             return unheld, None
         from tempfile import TemporaryDirectory
 
-        from oulipoly_engine.service.agents.logins import serve_box, start_cli
+        from oulipoly_engine.service.agents.logins import reach_addresses, serve_box, start_cli
         from oulipoly_engine.service.isolation import measure_box
 
         folder = self._home.paths.running_agents
         try:
             if agent.has_own_runtime:
-                start = runtime_start(root, agent)
-                assert start.box is not None  # noqa: S101 - the level is the agent's, as above
-                report = measure_box(start.box, start.environment, self._home.paths.home, folder)
-                return (*unheld, *_NETWORK_IS_SEEN), report
+                with reach_addresses(runtime_start(root, agent), agent, root) as start:
+                    assert start.box is not None  # noqa: S101 - the level is the agent's, as above
+                    report = measure_box(start.box, start.environment, self._home.paths.home, folder)
+                return self._add_network(unheld, report), report
             serving = self._serving()
             chosen = serving.choose_account(serving.choose_runtime(agent))
             cli = start_cli(root, agent, chosen, self._home.clock)
@@ -97,7 +97,10 @@ class AgentInspection(AgentList):
                     report = measure_box(box, cli.environment, self._home.paths.home, folder)
         except RunnerError as error:
             return (*unheld, f"it could not be measured: {error.message}"), None
-        return unheld if box.network is Network.PROXY else (*unheld, *_NETWORK_IS_SEEN), report
+        return self._add_network(unheld, report), report
+
+    def _add_network(self, unheld: tuple[str, ...], report: IsolationReport) -> tuple[str, ...]:
+        return unheld if report.network is Network.PROXY else (*unheld, *_NETWORK_IS_SEEN)
 
     def _measure_container(self, agent: Agent) -> tuple[tuple[str, ...], IsolationReport | None]:
         from oulipoly_engine.service.agents.containers import UNHELD_IN_CONTAINERS, measure_container

@@ -28,6 +28,7 @@ from oulipoly_engine.errors import (
     RunnerError,
     SpawnFailed,
     StoreNotWritable,
+    TooManyAgents,
 )
 from oulipoly_engine.facade.base.home import Part, find_only
 from oulipoly_engine.process.liveness import has_ended_mark, own_mark
@@ -130,6 +131,21 @@ class AgentList(Part):
     def log(self, agent: Agent) -> Path:
         """Return an agent's log."""
         return find_log(self.root(agent))
+
+    def _refuse_too_many(self, store: Store) -> None:
+        """Raise TooManyAgents where more agents are up than may be. Called in the transaction that brings up one more.
+
+        An agent counts whose own runtime has failed and is going to be started again; one whose process was killed does
+        not.
+        """
+        most = self._home.files.settings().agent_max_running
+        owned = (agent for agent in agents.list_agents(store) if not (agent.owner and has_ended_mark(agent.owner)))
+        count = sum(agent.status in RUNNING or (agent.status == "failed" and agent.owner != "") for agent in owned)
+        if most and count > most:
+            raise TooManyAgents(
+                f"as many agents are up as may be at once (`agent_max_running` is {most}): stop one with `agents agent "
+                "stop NAME`, or raise that in config.toml"
+            )
 
     def _fail(self, store: Store, agent: Agent, error: RunnerError) -> None:
         from oulipoly_engine.core.text.redact import redact

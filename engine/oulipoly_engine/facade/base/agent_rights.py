@@ -63,13 +63,14 @@ def require_right(home: Home, command: str, agent: Agent | None = None) -> str:
     raise RequestRefused(_explain(command, asker, agent))
 
 
-def require_right_to_session(home: Home, session_id: str, *, answers: bool = False) -> None:
+def require_right_to_session(home: Home, session_id: str, *, answers: bool = False, is_run: bool = False) -> None:
     """Refuse orders to a running agent's session to all but that session and the one that has begun it by a prompt.
 
-    answers: what the session asks is answered, which a person alone does. Sessions that are no agent's are open to
-    what any run has started. Raises RequestRefused.
+    answers: what the session asks is answered, which a person alone does. is_run: a run asks another process of ours,
+    which cannot tell whose it is. Sessions that are no agent's are open to what any run has started. Raises
+    RequestRefused.
     """
-    if is_person():
+    if is_person() and not is_run:
         return
     from oulipoly_engine.store.agents import agents
 
@@ -83,7 +84,7 @@ def require_right_to_session(home: Home, session_id: str, *, answers: bool = Fal
             f"an agent may not answer what the agent {agent.name} asks: a person does, with `agents requests list` and "
             "`agents requests approve` in a terminal of their own"
         )
-    asker = find_asker(home)
+    asker = None if is_run else find_asker(home)
     if asker is None or asker.session_id not in (session_id, prompter):
         raise RequestRefused(
             f"an agent may not talk to a session of the agent {agent.name}, nor change it: a person does, with "

@@ -27,7 +27,6 @@ from oulipoly_engine.errors import (
     RunnerError,
     SessionBusy,
 )
-from oulipoly_engine.facade.base.agent_rights import require_right_to_session
 from oulipoly_engine.facade.base.home import find_only
 from oulipoly_engine.facade.live.requests import LiveRequests
 from oulipoly_engine.facade.live.turn_results import last_end
@@ -279,7 +278,7 @@ class LiveConnections(LiveRequests):
 
     def _connect(self, session: LiveSession) -> LiveClient:
         """Return a connection to a session's host, which is started where none lives. Raises RunnerError."""
-        require_right_to_session(self._home, session.session_id)
+        self.require_right(session.session_id)
         deadline = time.monotonic() + _START_S
         while True:
             try:
@@ -406,7 +405,7 @@ class LiveConnections(LiveRequests):
                 if isinstance(order, Compact | Review):
                     self._hear(session, after, verb, verb, lambda event: isinstance(event, TurnStarted | TurnEnded))
                 return answer
-            require_right_to_session(self._home, self.find(identity).session_id)
+            self.require_right(self.find(identity).session_id)
             with self.connect(identity) as client:
                 return client.order(order)
         except HostUnreachable as error:

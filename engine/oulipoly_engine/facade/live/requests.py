@@ -25,10 +25,11 @@ from oulipoly_engine.store.web import devices
 class LiveRequests:
     """The requests to one user: the one inbox."""
 
-    def __init__(self, home: Home, client: Client | None = None) -> None:
-        """client: in whose name everything is done; None: this process's."""
+    def __init__(self, home: Home, client: Client | None = None, *, is_run: bool = False) -> None:
+        """client: in whose name everything is done; None: this process's. is_run: a run of ours asks by it."""
         self._home = home
         self._client = client or own_client(is_app=home.is_app)
+        self._is_run = is_run
 
     def requests(self, *, all_states: bool = False, limit: int = 200) -> tuple[LiveRequest, ...]:
         """Return the requests that wait for an answer, oldest first; or the last ones, whatever became of them."""
@@ -44,6 +45,10 @@ class LiveRequests:
         found = tuple(one for one in found if one.status == "pending") or found
         none = f"there is no request {identity!r}: `agents requests list` lists those that wait"
         return find_only(found, lambda one: one.request_id, identity, "requests", RequestNotFound(none))
+
+    def require_right(self, session_id: str, *, answers: bool = False) -> None:
+        """Refuse orders to a running agent's session to whom `require_right_to_session` does. Raises RequestRefused."""
+        require_right_to_session(self._home, session_id, answers=answers, is_run=self._is_run)
 
     def answer(
         self,
@@ -63,7 +68,7 @@ class LiveRequests:
 
         self._home.refuse_if_read_only("answer a request")
         request = self.find_request(identity)
-        require_right_to_session(self._home, request.session_id, answers=True)
+        self.require_right(request.session_id, answers=True)
         word = requests.parse_decision(decision)
         if word is not None:
             requests.check(request, word, answers or {}, digest)

@@ -28,7 +28,6 @@ from oulipoly_engine.core.live.runtime_status import AnyStatus
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn, why_elsewhere
 from oulipoly_engine.errors import LiveSessionNotFound, RequestRefused, RunnerError, TurnNotFound, UsageInvalid
-from oulipoly_engine.facade.base.agent_rights import require_right_to_session
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.beginning import NewSession, ask_never_asked, choose_session
 from oulipoly_engine.facade.live.branch_summaries import BranchSummaries
@@ -75,9 +74,12 @@ class LiveSessions(BranchSummaries):
         """Return who we are, as answers to requests and control of a session are recorded."""
         return self._client.name
 
-    def acting_as(self, name: str, *, is_person: bool) -> LiveSessions:
-        """Return the same in the name of a device of the server. is_person: what is sent takes control."""
-        return LiveSessions(self._home, Client(name[:NAME_LIMIT], is_person))
+    def acting_as(self, name: str, *, is_person: bool, is_run: bool = False) -> LiveSessions:
+        """Return the same in the name of a device of the server.
+
+        is_person: what is sent takes control. is_run: it comes of a run of ours, which may not do all.
+        """
+        return LiveSessions(self._home, Client(name[:NAME_LIMIT], is_person), is_run=is_run)
 
     # Beginning -------------------------------------------------------------------------------------------------------
     def begin(self, wish: NewSession, guard: Guard | None = None) -> Begun:
@@ -334,7 +336,7 @@ class LiveSessions(BranchSummaries):
         """Edit, move or take back a waiting message, and return what waits."""
         session = self.find(identity)
         self._home.refuse_if_read_only("change what waits in a live session")
-        require_right_to_session(self._home, session.session_id)
+        self.require_right(session.session_id)
         try:
             with hosts.reach(self._home.paths, session.session_id, self._client) as client:
                 client.order(order)

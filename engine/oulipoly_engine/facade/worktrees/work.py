@@ -442,6 +442,7 @@ class WorkSessions:
         if not text.strip():
             raise UsageInvalid("the message is empty")
         work = self.find(identity)
+        self._live.require_right(work.session.session_id)
         if work.busy or (work.queue and work.pid is not None):
             raise TurnInFlight("a turn is in flight: wait for its end, steer it, or queue the message")
         try:
@@ -459,6 +460,7 @@ class WorkSessions:
         Messages that wait are taken back.
         """
         work = self.find(identity)
+        self._live.require_right(work.session.session_id)
         with self._home.lend_store() as store:
             for message in live_queue.waiting(store, work.session.session_id):
                 live_queue.change(store, message.message_id, "revoke")

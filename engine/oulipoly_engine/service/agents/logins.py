@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.clock import Clock
+from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.core.accounts import arguments
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
@@ -94,7 +94,7 @@ def start_cli(root: Path, agent: Agent, chosen: CliAccount, clock: Clock, reach:
     def make_start(program: str, homes: tuple[str, ...], network: Network) -> AgentStart:
         return cli_start(root, agent, program, homes, replace(reach, network=network))
 
-    network = agent_network(agent.isolation, agent.plan.runtime)
+    network = agent_network(agent.isolation)
     addresses = agent.plan.overrides.addresses
     place = CliBox(
         describe_served(agent),
@@ -194,6 +194,25 @@ def serve_box(box: Box, path: Path, order: LoginOrder | None, clock: Clock) -> I
             raise SystemRefused(f"the agent's proxy cannot listen: {error.strerror or error}") from error
         port = PROXY_PORT if is_alone else proxy.port
         yield (replace(box, proxy=str(path)) if is_alone else box), f"http://127.0.0.1:{port}", token
+
+
+@contextlib.contextmanager
+def reach_addresses(start: AgentStart, agent: Agent, root: Path) -> Iterator[AgentStart]:
+    """Have the proxy of a program's box listen during the block, and yield how the program is started.
+
+    It asks no model: it reaches what its agent may besides. Raises SystemRefused where the proxy cannot listen.
+    """
+    if start.box is None or start.box.network is not Network.PROXY:
+        yield start
+        return
+    from tempfile import TemporaryDirectory
+
+    order = LoginOrder("", LoginSources({}), agent.plan.overrides.addresses, str(find_log(root)))
+    with (
+        TemporaryDirectory(prefix="agents-") as folder,
+        serve_box(start.box, Path(folder, "proxy"), order, SystemClock()) as (box, _, _),
+    ):
+        yield replace(start, box=box, environment={**start.environment, **proxy_variables(box)})
 
 
 class _Refusals:

@@ -125,8 +125,8 @@ def find_cli(runtime: Runtime) -> str:
 def tool_start(root: Path, agent: Agent, tool: str = "", job_id: str = "") -> AgentStart:
     """Return how a tool of an agent is started: nothing but the agent's own programs is on its PATH."""
     if agent.isolation != CONTAINER:
-        reach = Reach(agent_network(agent.isolation, agent.plan.runtime))
-        return replace(_start(root, agent, bin_dirs(root), (), (), reach), program=f"{root}/usr/bin/{tool}")
+        start = _start(root, agent, bin_dirs(root), (), (), Reach(agent_network(agent.isolation)))
+        return replace(start, program=f"{root}/usr/bin/{tool}")
     start = start_in_container(root, agent, container_order(root, agent, job_id=job_id))
     return replace(start, program=tool_program(tool))
 
@@ -149,7 +149,7 @@ def runtime_start(root: Path, agent: Agent, *, is_adopted: bool = False, grace_s
         return replace(start_in_container(root, agent, order), program=RUNTIME_PROGRAM)
     paths = _list_programs(str(root / RUNTIME_BINARY))
     reads = (*list_program_folders(paths), *_find_environment(paths))
-    return _start(root, agent, bin_dirs(root), reads, ())
+    return _start(root, agent, bin_dirs(root), reads, (), Reach(agent_network(agent.isolation)))
 
 
 def cli_start(root: Path, agent: Agent, program: str, homes: tuple[str, ...], reach: Reach = ALL_NETWORK) -> AgentStart:

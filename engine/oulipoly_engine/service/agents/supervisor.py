@@ -4,6 +4,9 @@
     starting --ends--> failed/init --pause--> starting; starting --60 s--> failed/readiness_timeout
     TERM: INT to the runtime, 10 s, KILL to its group; then stopped
 
+A sealed runtime has a loopback of its own. It is reached by a Unix socket of ours (`InboundSocket`), and reaches what
+its proxy lets through, which is served here.
+
 Run as a module by `start_supervisor`. One that is killed takes its runtime with it (`GroupWatch`), and the next command
 says that the agent has crashed.
 """
@@ -15,7 +18,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -27,15 +30,17 @@ from oulipoly_engine.core.agents.containers import CONTAINER, CONTAINER_ROOT, PO
 from oulipoly_engine.core.agents.environment import runtime_words
 from oulipoly_engine.core.agents.limits import box_limits, explain_time
 from oulipoly_engine.core.agents.states import Event, Reason, Standing, backoff_s, is_retried
-from oulipoly_engine.errors import AgentStateInvalid, SpawnFailed
+from oulipoly_engine.core.boxes.box import Level
+from oulipoly_engine.errors import AgentStateInvalid, RunnerError
 from oulipoly_engine.executors.container_process import take_outcome
-from oulipoly_engine.host import launcher
+from oulipoly_engine.host import launcher, runtime_folder
 from oulipoly_engine.host.loop import READ, Loop
+from oulipoly_engine.process.boxes.inbound import InboundSocket
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import own_mark
 from oulipoly_engine.process.spawn import DEVNULL, Child, spawn
-from oulipoly_engine.process.stop import GroupWatch, group_lives, stop
-from oulipoly_engine.records import Record, msgspec, prepare
+from oulipoly_engine.process.stop import GroupWatch, find_boxed_group, group_lives, stop, stop_group, wait_for_end
+from oulipoly_engine.records import Record, msgspec, prepare, replace
 from oulipoly_engine.service.agents.limit_watch import LimitWatch
 from oulipoly_engine.service.agents.log import write_line, write_log
 from oulipoly_engine.service.agents.start import AgentStart, outcome_file, runtime_start
@@ -49,6 +54,9 @@ _CLOSE_S = 1.0  # after which a connection that Docker took is closed, if nothin
 _LOOK_GROWTH = 1.2  # a runtime that takes a second is waited for a fifth of one too long, not for another
 _HOLDER_S = 5.0  # that the process which holds a container takes beside the grace of what runs in it, and to find it
 _HOLDER_LOOK_S = 0.05
+_BOX_END_S = 1.0
+_KILL = (signal.SIGKILL, 5.0)
+_UNIX = "unix:"  # before the address of a sealed runtime
 
 
 class Pace(Record):
@@ -115,6 +123,7 @@ class Supervisor:
         self._is_asked = False
         self._process: Child | None = None
         self._written = b""  # by the runtime, its end
+        self._inbound: InboundSocket | None = None  # of a sealed one
         self.tracker = StatusTracker(self._agent.standing)
 
     @property
@@ -154,11 +163,11 @@ class Supervisor:
         is_adopted = agent.is_ready  # whose supervisor was killed: its container runs on
         take_outcome(self._outcome)  # of one whose supervisor was killed
         start = runtime_start(root, agent, is_adopted=is_adopted, grace_s=self._pace.grace_s)
-        with LimitWatch(start.box) as self._limits:
+        with ExitStack() as stack, LimitWatch(start.box) as self._limits:
             try:
-                process = self._start(agent, start)
-            except SpawnFailed as error:
-                self._fail("init", error.message)
+                process = self._start(agent, self._connect(agent, start, stack))
+            except (RunnerError, OSError) as error:
+                self._fail("init", str(error))
                 return
             self._limits.begin(process.pid)
             self._process = process
@@ -168,12 +177,33 @@ class Supervisor:
             finally:
                 self._end(process)
 
+    def _connect(self, agent: Agent, start: AgentStart, stack: ExitStack) -> AgentStart:
+        """Give a sealed runtime what it reaches and is reached by, until the stack ends."""
+        self._inbound = None
+        if start.box is None or not agent.plan.address.startswith(_UNIX):
+            return start
+        from oulipoly_engine.service.agents.logins import reach_addresses  # noqa: PLC0415 - 40 ms, only sealed ones
+
+        reaching = stack.enter_context(reach_addresses(start, agent, self._folder / agent.agent_id))
+        path = Path(agent.plan.address.removeprefix(_UNIX))
+        runtime_folder.ensure(path.parent)
+        inbound = self._inbound = stack.enter_context(InboundSocket(path, PORT))
+        stack.callback(self._loop.forget, inbound.ready)
+        self._loop.watch(inbound.ready, READ, self._look_at_inbound)
+        return replace(reaching, box=reaching.box and replace(reaching.box, inbound=inbound.inbound))
+
+    def _look_at_inbound(self) -> None:
+        if self._inbound is not None and not self._inbound.look():
+            self._loop.forget(self._inbound.ready)
+
     def _start(self, agent: Agent, start: AgentStart) -> Child:
         root = self._folder / agent.agent_id
         words = (*start.before, *self._runtime_words(root, agent, start.program))
         process = spawn(
             Command(words, start.environment, root / "workspace", is_configured=False, box=start.box), stdin=DEVNULL
         )
+        if self._inbound is not None:
+            self._inbound.hand_over()
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 os.set_blocking(stream.fileno(), False)
@@ -185,16 +215,21 @@ class Supervisor:
         if agent.isolation == CONTAINER:
             address = f"0.0.0.0:{PORT}"
             return runtime_words(CONTAINER_ROOT, plan.model, plan.exec_words, address, program=program)
-        return runtime_words(str(root), plan.model, plan.exec_words, plan.address)
+        address = f"127.0.0.1:{PORT}" if plan.address.startswith(_UNIX) else plan.address
+        return runtime_words(str(root), plan.model, plan.exec_words, address)
 
     def _explain_end(self, process: Child) -> str:
         """Say how a runtime has ended, and why where its container knows."""
         if problem := take_outcome(self._outcome).problem:
             return problem
-        code = process.returncode or 0
+        code = process.returncode
+        what = f"its runtime has ended with exit code {code}"
+        if code is None:
+            code = -signal.SIGKILL
+            what = "the relay that leads into its box was ended"
         limits = box_limits(self._agent.plan.overrides.limits)
         why = self._limits.explain(code if code >= 0 else 128 - code, self._written, limits)
-        return f"its runtime has ended with exit code {code}" + (f": {why}" if why else "")
+        return what + (f": {why}" if why else "")
 
     def _await_end(self, process: Child, address: str) -> None:
         """Ask whether it is ready, and wait for its end."""
@@ -202,11 +237,11 @@ class Supervisor:
         look_s = self._pace.first_look_s
         in_container = self._agent.isolation == CONTAINER
         # Docker takes connections before it starts the container.
-        while (in_container and not self._outcome.exists()) or not _answers(address, in_container=in_container):
-            if not self._wait_until(lambda: process.poll() is not None, look_s):
+        while (in_container and not self._outcome.exists()) or not self._is_answered(address):
+            if not self._wait_until(lambda: self._has_ended(process) or self._is_reached(), look_s):
                 self._stop(process)
                 return
-            if process.poll() is not None:
+            if self._has_ended(process):
                 self._fail("init", f"before it was ready: {self._explain_end(process)}")
                 return
             if time.monotonic() >= deadline:
@@ -221,14 +256,29 @@ class Supervisor:
         else:
             self._say("ready")
         limits = self._agent.plan.overrides.limits
-        if not self._wait_until(lambda: process.poll() is not None, limits.time_s or None):
+        if not self._wait_until(lambda: self._has_ended(process), limits.time_s or None):
             self._stop(process)
-        elif process.returncode is None:
+        elif not self._has_ended(process):
             self._fail("crashed", explain_time(limits.time_s))
         elif process.returncode == 0 and not self._limits.is_beyond:
             self._move("stop")
         else:
             self._fail("crashed", self._explain_end(process))
+
+    def _is_reached(self) -> bool:
+        return self._inbound is not None and self._inbound.is_ready
+
+    def _has_ended(self, process: Child) -> bool:
+        """Return whether a runtime has ended, or nothing leads to it any more."""
+        if self._inbound is None or not self._inbound.is_lost:
+            return process.poll() is not None
+        wait_for_end(process, _BOX_END_S)  # as the rest of its box does, if that ends too
+        return True
+
+    def _is_answered(self, address: str) -> bool:
+        if self._inbound is not None:
+            return self._inbound.is_ready
+        return _answers(address, in_container=self._agent.isolation == CONTAINER)
 
     def _wait_until(self, is_so: Callable[[], bool], patience_s: float | None) -> bool:
         """Wait until something is so, or so long; return False where somebody wants the runtime to end instead."""
@@ -245,7 +295,13 @@ class Supervisor:
         if self._agent.isolation == CONTAINER:
             more_s = _HOLDER_S
             self._await_holder(process)
-        stop(process, ((signal.SIGINT, self._pace.grace_s + more_s), (signal.SIGKILL, 5.0)))
+        grace = (signal.SIGINT, self._pace.grace_s + more_s)
+        boxed = find_boxed_group(process.pid) if self._inbound is not None else None
+        if boxed is None:
+            stop(process, (grace, _KILL))
+        else:  # what waits for it outside of the box would end of the signal at once, and the box with it
+            stop_group(boxed, lambda: process.poll() is not None, (grace,))
+            stop(process, (_KILL,))
         self._move("stop")
         self._say("stopped")
 
@@ -258,7 +314,7 @@ class Supervisor:
     def _end(self, process: Child) -> None:
         """Leave nothing of a runtime, and no pipe of it."""
         if group_lives(process.pid):
-            stop(process, ((signal.SIGKILL, 5.0),))
+            stop(process, (_KILL,))
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 self._copy(stream)
@@ -312,8 +368,15 @@ class Supervisor:
         write_line(self._log, text, self._now())
 
 
-def choose_address() -> str:
-    """Return an address of this machine that nothing listens at now."""
+def choose_address(agent: Agent, sockets: Path) -> str:
+    """Return where an agent's own runtime is reached: `unix:PATH` of a sealed one, else `127.0.0.1:PORT`, as before.
+
+    sockets: the folder of those.
+    """
+    if agent.isolation == Level.SEALED:
+        return f"{_UNIX}{sockets}/{agent.agent_id.replace('-', '')[:12]}.sock"
+    if agent.plan.address and not agent.plan.address.startswith(_UNIX):
+        return agent.plan.address
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{listener.getsockname()[1]}"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent, Job
 from oulipoly_engine.core.agents.containers import FAILED
 from oulipoly_engine.core.agents.limits import box_limits, explain_time
@@ -24,8 +22,13 @@ from oulipoly_engine.process.run import run
 from oulipoly_engine.process.stop import GroupWatch, group_lives, stop_group
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.agents.limit_watch import LimitWatch
-from oulipoly_engine.service.agents.log import find_log
-from oulipoly_engine.service.agents.start import check_isolation, outcome_file, require_ready, tool_start
+from oulipoly_engine.service.agents.start import (
+    AgentStart,
+    check_isolation,
+    outcome_file,
+    require_ready,
+    tool_start,
+)
 from oulipoly_engine.store.agents import jobs
 from oulipoly_engine.store.base.db import Store
 
@@ -124,14 +127,19 @@ class Tools:
         """
         sink = _Sink(stdout, stderr)
         try:
-            command = self._command(agent, job, stdin, timeout_s)
             root = self._folder / agent.agent_id
+            start = self._start(agent, job)
             with (
-                _serve_proxy(command, agent, root) as reachable,
-                LimitWatch(command.box) as limits,
+                ExitStack() as stack,
+                LimitWatch(start.box) as limits,
                 _Watched(self._store, job, limits) as watched,
             ):
-                result = run(reachable, sink, watched.note)
+                if start.box is not None and start.box.network is Network.PROXY:
+                    from oulipoly_engine.service.agents.logins import reach_addresses  # noqa: PLC0415 - 40 ms, few do
+
+                    start = stack.enter_context(reach_addresses(start, agent, root))
+                command = _make_command(start, root, agent, job, stdin, timeout_s)
+                result = run(command, sink, watched.note)
             outcome = take_outcome(outcome_file(root, job.job_id))
             if result.exit_code == FAILED and outcome.problem:
                 raise SpawnFailed(outcome.problem)
@@ -150,7 +158,7 @@ class Tools:
         code = TIMED_OUT if timed_out else result.exit_code
         return ToolResult(job, code, result.stdout_tail, result.stderr_tail, timed_out, limit)
 
-    def _command(self, agent: Agent, job: Job, stdin: bytes, timeout_s: float | None) -> Command:
+    def _start(self, agent: Agent, job: Job) -> AgentStart:
         require_ready(agent)
         check_tool(job.tool, [tool.name for tool in agent.plan.tools])
         root = self._folder / agent.agent_id
@@ -161,16 +169,7 @@ class Tools:
                 f"start the agent again, or run one with --tool {job.tool}=PROGRAM"
             )
         check_isolation(agent.isolation, agent.plan.container)
-        start = tool_start(root, agent, job.tool, job.job_id)
-        return Command(
-            (*start.before, start.program, *job.arguments),
-            start.environment,
-            root / "workspace",
-            stdin=stdin or None,
-            timeout_s=_least(timeout_s, agent.plan.overrides.limits.time_s),
-            is_configured=False,
-            box=start.box,
-        )
+        return tool_start(root, agent, job.tool, job.job_id)
 
     def _end(self, job: Job, sink: _Sink, result: ProcessResult | None, event: str, problem: str) -> None:
         """Write down how a tool ended; without secrets that are known as such."""
@@ -178,6 +177,20 @@ class Tools:
         changes |= {"stdout": sink.stdout_tail.text(), "stdout_bytes": sink.stdout_tail.size}
         changes |= {"stderr": sink.stderr_tail.text(), "stderr_bytes": sink.stderr_tail.size}
         jobs.move(self._store, job.job_id, event, self._now(), problem=redact(problem), **changes)
+
+
+def _make_command(
+    start: AgentStart, root: Path, agent: Agent, job: Job, stdin: bytes, timeout_s: float | None
+) -> Command:
+    return Command(
+        (*start.before, start.program, *job.arguments),
+        start.environment,
+        root / "workspace",
+        stdin=stdin or None,
+        timeout_s=_least(timeout_s, agent.plan.overrides.limits.time_s),
+        is_configured=False,
+        box=start.box,
+    )
 
 
 def _least(timeout_s: float | None, limit_s: int) -> float | None:
@@ -200,26 +213,6 @@ def end_process(job: Job) -> None:
         return
     group = int(pid)
     stop_group(group, lambda: not group_lives(group))
-
-
-@contextmanager
-def _serve_proxy(command: Command, agent: Agent, root: Path) -> Iterator[Command]:
-    """Have the proxy of a tool's box listen during the block, and yield the command that reaches it."""
-    box = command.box
-    if box is None or box.network is not Network.PROXY:
-        yield command
-        return
-    # Both are 20 ms, and few tools need a proxy.
-    from oulipoly_engine.core.accounts.clis.host_login import LoginOrder, LoginSources  # noqa: PLC0415
-    from oulipoly_engine.service.agents.logins import proxy_variables, serve_box  # noqa: PLC0415
-
-    addresses = agent.plan.overrides.addresses
-    order = LoginOrder("", LoginSources({}), addresses, str(find_log(root)))  # tools ask no model
-    with (
-        TemporaryDirectory(prefix="agents-") as folder,
-        serve_box(box, Path(folder, "proxy"), order, SystemClock()) as (served, _, _),
-    ):
-        yield replace(command, box=served, env={**command.env, **proxy_variables(served)})
 
 
 class _Watched:

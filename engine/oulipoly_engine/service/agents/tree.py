@@ -78,7 +78,7 @@ def view_agent(root: Path, agent: Agent, bin_dirs: tuple[str, ...], notes: Seque
         workspace="/workspace" if in_own_container else f"{place}/workspace",
         bin_dirs=bin_dirs,
         isolation=agent.isolation,
-        network="bridge" if agent.isolation == CONTAINER else agent_network(agent.isolation, plan.runtime).value,
+        network="bridge" if agent.isolation == CONTAINER else agent_network(agent.isolation).value,
         addresses=plan.overrides.addresses,
         runtime_binary=runtime if agent.has_own_runtime else "",
         tools=tuple(

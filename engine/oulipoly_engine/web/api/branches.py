@@ -12,7 +12,7 @@ from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.sessions.branches import branch_json, comparison_json, refuse_summary_of_files, to_json
 from oulipoly_engine.facade.worktrees.turn_files import plan_json, restored_json
 from oulipoly_engine.web.access.viewer import Viewer, check_confirmed
-from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, find_to_drive, find_work, serves
+from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, find_to_drive, find_work, live_of, serves
 from oulipoly_engine.web.api.listing import find_recorded
 from oulipoly_engine.web.base import answer_bodies, bodies
 from oulipoly_engine.web.base.answers import Json
@@ -80,7 +80,7 @@ def branch(session_id: SessionId, body: bodies.NewBranch, engine: TheEngine, vie
     if body.summary is not None:
         with suppress(NotFound):  # one that CLIs alone have written drives nothing
             find_to_drive(engine, viewer, session_id)
-        return Json(branch_json(*engine.live.branch(said, body.entry_id, body.summary)))
+        return Json(branch_json(*live_of(engine, viewer).branch(said, body.entry_id, body.summary)))
     return Json(branch_json(*engine.sessions.branches.branch(said, body.entry_id)))
 
 

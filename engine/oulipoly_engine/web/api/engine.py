@@ -157,6 +157,10 @@ def find_request(engine: Engine, identity: str) -> LiveRequest:
 def check_answer(viewer: Viewer, request: LiveRequest, word: Decision) -> None:
     """Raise NotAllowed or ConfirmationNeeded where a device may not say that to a request."""
     check_command(viewer, ANSWERS[word])
+    if viewer.is_run and request.origin != "live":  # of sessions agents may ask each other
+        raise NotAllowed(
+            "an agent may not answer what only a person may allow: a person does, in a terminal of their own"
+        )
     asker = ASKERS.get(request.origin)
     if asker is None or word != "approve":
         return
@@ -187,7 +191,7 @@ def answer(
 
 def live_of(engine: Engine, viewer: Viewer) -> LiveSessions:
     """Return the live sessions in the name of a device."""
-    return engine.live.acting_as(viewer.name, is_person=viewer.is_person)
+    return engine.live.acting_as(viewer.name, is_person=viewer.is_person, is_run=viewer.is_run)
 
 
 def work_of(engine: Engine, viewer: Viewer) -> WorkSessions:

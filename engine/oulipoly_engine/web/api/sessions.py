@@ -22,7 +22,7 @@ from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.facade.worktrees.work import NewWork
-from oulipoly_engine.web.access.viewer import Viewer, check_grant
+from oulipoly_engine.web.access.viewer import NotAllowed, Viewer, check_grant
 from oulipoly_engine.web.api.engine import (
     Anyone,
     NotFound,
@@ -112,7 +112,10 @@ def read_wish(engine: Engine, viewer: Viewer, body: bodies.NewSession) -> NewWor
         isolation=body.isolation or "",
         addresses=tuple(body.addresses),
     )
-    if engine.work.acts_unasked(wish) or engine.work.is_weaker(wish):
+    is_weaker = engine.work.is_weaker(wish)
+    if is_weaker and viewer.is_run:
+        raise NotAllowed("an agent may not begin a session below `work_isolation`: a person does, in a terminal")
+    if is_weaker or engine.work.acts_unasked(wish):
         check_grant(viewer)
     return wish
 

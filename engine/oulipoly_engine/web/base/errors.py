@@ -57,6 +57,7 @@ _STATUS: Mapping[str, int] = {  # by slug; what is not here: by class
     "folder-refused": 400,
     "agent-state-invalid": 409,
     "agent-failed": 503,
+    "too-many-agents": 409,
     "token-invalid": 401,
     "token-revoked": 401,
     "link-missing": 403,

@@ -52,7 +52,9 @@ def test_read_only_is_said_to_be_a_wish_where_nothing_enforces_it():
 def test_network_behind_a_proxy_is_told_with_what_it_lets_through():
     alone = workspace_text(replace(VIEW, isolation="sealed", network="proxy"))
     listed = workspace_text(replace(VIEW, isolation="sealed", network="proxy", addresses=("example.org",)))
+    own = workspace_text(replace(VIEW, isolation="sealed", network="proxy", runtime_binary="/r/runtime"))
 
+    assert "no network but what a proxy lets through, which HTTPS_PROXY names: nothing." in own
     assert "no network but your model" in alone
     assert "lets through besides: nothing." in alone
     assert "lets through besides: example.org." in listed

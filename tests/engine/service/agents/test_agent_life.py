@@ -1,6 +1,7 @@
 """The life of agents on the user's own accounts, in a demo world."""
 
 import json
+import os
 import sys
 import threading
 from pathlib import Path
@@ -25,11 +26,12 @@ from oulipoly_engine.errors import (
     ProgramMissing,
     RequestRefused,
     ToolUnknown,
+    TooManyAgents,
     UsageInvalid,
 )
 from oulipoly_engine.facade.agents import serving
 from oulipoly_engine.facade.agents.agents import AgentWish
-from oulipoly_engine.process.liveness import here
+from oulipoly_engine.process.liveness import here, own_mark
 from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.images.images import Images
@@ -380,3 +382,34 @@ def test_an_image_is_not_run_without_the_signature_of_the_publisher_who_was_pinn
     with pytest.raises(AgentFailed, match="signed by nobody"):
         live.engine.agents.run(AgentWish("meteo"))
     assert Standing("failed", "pull") == live.engine.agents.list()[0].agent.standing
+
+
+def test_more_agents_than_may_be_up_are_refused_until_another_one_stops(live, source, change):
+    config = live.engine.paths.config / "config.toml"
+    config.write_text(f"agent_max_running = 1\n{config.read_text()}")
+    calm = live.engine.agents.run(AgentWish(source, "calm", "none"))
+    with pytest.raises(TooManyAgents, match="`agent_max_running` is 1"):
+        live.engine.agents.run(AgentWish(source, "wild", "none"))
+    assert ["calm"] == [each.agent.name for each in live.engine.agents.list()]
+
+    change(calm, Standing("ready"), GONE)  # its process was killed: it runs no more
+    wild = live.engine.agents.run(AgentWish(source, "wild", "none"))
+    change(wild, Standing("failed", "init"), own_mark())  # its supervisor is about to try again
+    with pytest.raises(TooManyAgents):
+        live.engine.agents.start("calm")
+    assert "failed" == live.engine.agents.find("calm").status
+
+
+def test_box_that_holds_less_than_its_level_promises_starts_no_agent(live, source, monkeypatch):
+    programs = live.root / "programs"
+    programs.mkdir()
+    lines = '#!/bin/sh\nwhile [ "${1:---}" != -- ]; do shift; done\n[ $# -eq 0 ] || { shift; "$@"; }\n'
+    (programs / "bwrap").write_text(lines)
+    (programs / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    program = live.root / "runtime.py"
+    program.write_text(RUNTIME)
+
+    with pytest.raises(AgentFailed, match="the level sealed does not hold here: a program in its box can read a file"):
+        live.engine.agents.run(AgentWish(source, "calm", "sealed", Overrides(runtime=str(program))))
+    assert ("failed", "init") == (live.engine.agents.find("calm").status, live.engine.agents.find("calm").reason)

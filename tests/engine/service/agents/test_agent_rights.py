@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from datetime import UTC, datetime
 
 import pytest
 
@@ -10,12 +11,17 @@ from oulipoly_engine.core.agents.agents import Job, Overrides
 from oulipoly_engine.core.agents.capabilities import CAPABILITIES, MAY, Caller
 from oulipoly_engine.core.commands.table import every
 from oulipoly_engine.core.live import orders
+from oulipoly_engine.core.live.events import Prompt
+from oulipoly_engine.core.live.sessions import ASKERS, LiveRequest
 from oulipoly_engine.errors import RequestRefused, RunnerError
 from oulipoly_engine.facade.agents.agents import AgentWish
 from oulipoly_engine.facade.base import agent_rights
 from oulipoly_engine.facade.base.agent_rights import Asker
+from oulipoly_engine.records import replace
 from oulipoly_engine.store.agents import agents, jobs
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.web.access.viewer import OWN_USER, SCOPES, NotAllowed, Viewer
+from oulipoly_engine.web.api.engine import check_answer
 
 NEITHER = "neither-there-0000"  # of a session, a job: what is allowed fails there, and not before
 ACTS = {  # by command: what does it to the agent `wild`
@@ -161,6 +167,33 @@ def test_orders_to_a_session_of_an_agent_are_refused_by_every_way(live, world, b
         lambda: live.live.order(session, orders.Rename("x"), starts=True),
         lambda: live.live.change_queue(session, orders.ChangeQueue("m", "remove")),
         lambda: live.live.start(session),
+        lambda: live.engine.work.send(session, "hello"),
+        lambda: live.engine.work.cancel(session),
     ):
         with pytest.raises(RequestRefused, match="an agent may not talk to a session of the agent wild"):
             order()
+
+
+def test_run_that_asks_by_the_server_gives_no_order_to_a_session_of_an_agent_and_answers_none(live, world):
+    named, store = world
+    agents.add_session(store, named["wild"].agent_id, "of-itself", named["wild"].created_at)
+    asking = live.live.acting_as("this computer", is_person=False, is_run=True)
+    asking.require_right("of-nobody", answers=True)
+
+    with pytest.raises(RequestRefused, match="may not talk to a session of the agent wild"):
+        asking.require_right("of-itself")
+    with pytest.raises(RequestRefused, match="may not answer what the agent wild asks"):
+        asking.require_right("of-itself", answers=True)
+
+
+@pytest.mark.parametrize("origin", sorted(ASKERS))
+def test_run_that_asks_by_the_server_says_yes_to_nothing_that_is_a_person_s(origin):
+    run = Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True, is_run=True)
+    now = datetime(2026, 11, 28, tzinfo=UTC)
+    request = LiveRequest(
+        "r", "s", "", "n", "command_approval", "pending", Prompt(title="x"), origin=origin, created_at=now
+    )
+
+    check_answer(run, replace(request, origin="live"), "approve")
+    with pytest.raises(NotAllowed, match="a person does"):
+        check_answer(run, request, "approve")

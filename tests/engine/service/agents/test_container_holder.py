@@ -1,16 +1,19 @@
 """A process that holds a container, before a Docker API that writes down what it is asked (vector 26)."""
 
 import socket
+import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from oulipoly_engine.core.agents.containers import Bind, ContainerOrder, ContainerPlan
 from oulipoly_engine.core.agents.limits import AgentLimits
 from oulipoly_engine.core.images.refusals import ImageNotFound
-from oulipoly_engine.errors import IsolationUnavailable, SpawnFailed
+from oulipoly_engine.errors import AgentFailed, IsolationUnavailable, SpawnFailed
 from oulipoly_engine.executors.container_process import Holder, take_outcome
 from oulipoly_engine.executors.docker_api import ensure_image, find_host, remove_left
+from oulipoly_engine.facade.agents.agents import AgentWish
 from oulipoly_engine.records import replace
 
 PLAN = ContainerPlan("unix:///d", "busy:1", AgentLimits(64 << 20))
@@ -202,3 +205,23 @@ def test_machine_without_docker_says_what_to_do(monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "tcp://elsewhere:2375")
     with pytest.raises(IsolationUnavailable, match="unix://PATH"):
         find_host()
+
+
+@pytest.mark.parametrize(
+    ("fails", "reason", "why"),
+    [
+        ({"inspect_image": Refusal(404), "pull": Refusal(500, "no network")}, "pull", "cannot be pulled: no network"),
+        ({"containers": Refusal(500, "no space")}, "init", "the Docker API refuses: no space"),
+    ],
+    ids=["pull", "containers"],
+)
+def test_agent_whose_docker_refuses_has_failed_with_the_reason(live, monkeypatch, fails, reason, why):
+    (live.root / "Agentfile").write_text("FROM scratch\nNAME x\nMODEL demo-codex\n")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///d")
+    monkeypatch.setitem(sys.modules, "docker", SimpleNamespace(APIClient=lambda **_: FakeDocker(fails)))
+    monkeypatch.setitem(sys.modules, "docker.errors", SimpleNamespace(DockerException=Refusal))
+    with pytest.raises(AgentFailed, match=why):
+        live.engine.agents.run(AgentWish(str(live.root), "calm", "container"))
+    agent = live.engine.agents.find("calm")
+
+    assert ("failed", reason, True) == (agent.status, agent.reason, why in agent.problem)

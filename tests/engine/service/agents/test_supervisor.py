@@ -1,5 +1,6 @@
 """Agents with a runtime of their own (vectors 21 to 23, 29)."""
 
+import socket
 import sys
 import threading
 import time
@@ -8,7 +9,9 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.agents.agents import Agent, AgentPlan
+from oulipoly_engine.core.boxes.box import Level
 from oulipoly_engine.host.loop import Loop
+from oulipoly_engine.process.boxes.machine import find_level
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.agents.supervisor import Pace, Supervisor, choose_address
 from oulipoly_engine.service.agents.tree import write_tree
@@ -29,8 +32,30 @@ if mood == "mute" or (mood == "late" and count < 2):
     time.sleep(0 if mood == "late" else 600)
     sys.exit(7)
 host, port = sys.argv[sys.argv.index("--addr") + 1].split(":")
+
+def reaches(kind, *address):
+    with socket.socket(socket.AF_INET, kind) as client:
+        client.settimeout(5)
+        try:
+            client.connect(address)
+            client.send(b"x")
+            return client.recv(1) == b"y"
+        except OSError:
+            return False
+
 with socket.create_server((host, int(port))) as server:
+    while mood == "probe":
+        client, _ = server.accept()
+        with client:
+            tcp, udp = map(int, os.environ["RUNTIME_PORTS"].split())
+            tries = ((1, host, tcp), (2, host, udp), (2, "169.254.169.254", 80))
+            client.sendall(" ".join(map(str, (port, *(reaches(*each) for each in tries)))).encode())
     server.accept()
+    if mood == "cut":
+        server.accept()  # once it was said to be ready
+        for pid in (int(name) for name in os.listdir("/proc") if name.isdecimal() and name != "1"):
+            if pid != os.getpid():
+                os.kill(pid, signal.SIGKILL)
     if mood in ("crash", "clean"):
         sys.exit(5 if mood == "crash" else 0)
     while True:
@@ -41,12 +66,14 @@ with socket.create_server((host, int(port))) as server:
 class Supervised:
     """An agent and its supervisor, in a thread."""
 
-    def __init__(self, folder, mood, pace):
+    def __init__(self, folder, mood, pace, isolation="none", ports=""):
         self.folder = folder
         program = folder / "runtime.py"
         program.write_text(RUNTIME)
-        plan = AgentPlan("m/x", str(program), configs={"mood": mood}, address=choose_address())
-        agent = Agent("1", "meteo", "x", "none", "starting", NOW, NOW, plan=plan)
+        plan = AgentPlan("m/x", str(program), configs={"mood": mood, "ports": ports})
+        agent = Agent("1", "meteo", "x", isolation, "starting", NOW, NOW, plan=plan)
+        self.address = choose_address(agent, folder / "s")
+        agent = replace(agent, plan=replace(plan, address=self.address))
         write_tree(folder / "trees/1", agent, ())
         store = open_store(folder / "state.db")
         agents.insert(store, agent)
@@ -85,8 +112,8 @@ class Supervised:
 def supervise(tmp_path):
     begun = []
 
-    def supervise(mood, pace=PACE):
-        begun.append(Supervised(tmp_path, mood, pace))
+    def supervise(mood, pace=PACE, **more):
+        begun.append(Supervised(tmp_path, mood, pace, **more))
         return begun[-1]
 
     yield supervise
@@ -147,3 +174,70 @@ def test_stop_while_it_waits_to_try_again_ends_at_once(supervise):
 
     assert time.monotonic() - began < 10
     assert supervised.history() == ["starting", "failed init"]
+
+
+def test_container_that_cannot_be_made_has_failed_at_its_start_and_says_why(supervise):
+    supervised = supervise("kind", replace(PACE, base_s=600, cap_s=600), isolation="container")
+    supervised.supervisor.tracker.wait_for(("failed",), 60)
+    supervised.end()
+
+    assert supervised.history() == ["starting", "failed init"]
+    assert "failed (init): before it was ready: " in supervised.log.read_text()
+    assert "ocker" in supervised.log.read_text()  # no package of that name, or no API
+
+
+@pytest.fixture
+def served_ports():
+    """Two ports of this machine, of TCP and of UDP, behind which whoever asks is answered."""
+    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+        udp.bind(("127.0.0.1", 0))
+        udp.settimeout(0.01)
+        yield f"{tcp.getsockname()[1]} {udp.getsockname()[1]}"
+        tcp.setblocking(False)
+        with pytest.raises(BlockingIOError):  # nobody has asked
+            tcp.accept()
+        with pytest.raises(TimeoutError):
+            udp.recv(1)
+
+
+def test_sealed_runtime_is_reached_by_its_socket_alone_and_reaches_no_port_of_this_machine(supervise, served_ports):
+    if obstacle := find_level(Level.SEALED).obstacle:
+        pytest.skip(obstacle)
+    supervised = supervise("probe", isolation="sealed", ports=served_ports)
+    path = supervised.address.removeprefix("unix:")
+    status = supervised.supervisor.tracker.wait_for(("ready", "failed"), 20)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(path)
+        answer = client.makefile().read()
+    supervised.end()
+
+    assert status == "ready"
+    assert answer == "9999 False False False"
+    assert supervised.history() == ["starting", "ready", "stopped"]
+    assert "KeyboardInterrupt" in supervised.log.read_text()  # it was asked to end, in its box
+    with socket.socket(socket.AF_UNIX) as client, pytest.raises(FileNotFoundError):
+        client.connect(path)
+
+
+def test_sealed_runtime_to_which_nothing_leads_any_more_has_crashed(supervise):
+    if obstacle := find_level(Level.SEALED).obstacle:
+        pytest.skip(obstacle)
+    supervised = supervise("cut", isolation="sealed")
+    supervised.supervisor.tracker.wait_for(("ready", "failed"), 20)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(supervised.address.removeprefix("unix:"))
+        supervised.thread.join(60)
+
+    assert supervised.history() == ["starting", "ready", "failed crashed"]
+    assert "the relay that leads into its box was ended" in supervised.log.read_text()
+
+
+def test_address_stays_over_starts_and_follows_the_isolation(tmp_path):
+    agent = Agent("1-2", "meteo", "x", "guarded", "starting", NOW, NOW)
+    address = choose_address(agent, tmp_path)
+    started = replace(agent, plan=replace(agent.plan, address=address))
+    sealed = replace(started, isolation="sealed")
+
+    assert address.startswith("127.0.0.1:")
+    assert address == choose_address(started, tmp_path)
+    assert f"unix:{tmp_path}/12.sock" == choose_address(sealed, tmp_path)
