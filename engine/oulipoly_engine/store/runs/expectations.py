@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from oulipoly_engine.clock import to_text
+from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.runs.expectation import RunningWork, add_length
-from oulipoly_engine.core.runs.invocations import RunningRun, Status
+from oulipoly_engine.core.runs.invocations import Category, RunningRun, Status
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import LOOK_BACK, Store
 from oulipoly_engine.store.base.dialect import each_of, literal
-from oulipoly_engine.store.base.orm import SQL, Expression, Query, fn
-from oulipoly_engine.store.models.runs import ExpectationRow, InvocationRow, LengthsRow
+from oulipoly_engine.store.base.orm import JOIN, SQL, Expression, Query, fn
+from oulipoly_engine.store.models.runs import DecisionRow, ExpectationRow, InvocationRow, LengthsRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 from oulipoly_engine.store.runs.invocations import ALL_PROJECTS, read_lengths
 
@@ -81,6 +82,58 @@ def read_works(
         for account, since in unknown_since.items()
     }
     return tuple(works), counts
+
+
+class PastRun(Record):
+    """A run that has ended, with what was expected of it."""
+
+    model: str
+    account: str
+    began_at: datetime
+    ended_at: datetime
+    did_well: bool
+    is_refused: bool  # for its quota
+    expected_turns: float
+    turns: int | None  # None: not counted
+    decision: str | None  # JSON; None: it was begun without a choice
+
+
+@compile_query
+def _select_past(since: Parameter) -> Query:
+    row = InvocationRow
+    return (
+        row.select(
+            row.model_name,
+            row.provider_name,
+            row.created_at,
+            row.finished_at,
+            row.status,
+            row.error_category,
+            ExpectationRow.expected_turns,
+            ExpectationRow.turns,
+            DecisionRow.decision,
+        )
+        .join(ExpectationRow, on=(ExpectationRow.invocation_id == row.id))
+        .join(DecisionRow, JOIN.LEFT_OUTER, on=(DecisionRow.invocation_id == row.id))
+        .where(_is_recent(), row.finished_at.is_null(False), row.created_at >= since)
+        .order_by(row.id)
+    )
+
+
+def find_past(store: Store, since: datetime) -> tuple[PastRun, ...]:
+    """Return the recent runs that were begun since an instant and have ended, oldest first."""
+    return tuple(
+        PastRun(
+            model,
+            account,
+            from_text(began_at),
+            from_text(ended_at),
+            status == Status.SUCCEEDED.value,
+            category == Category.QUOTA_EXHAUSTED.value,
+            *rest,
+        )
+        for model, account, began_at, ended_at, status, category, *rest in store.rows(_select_past(to_text(since)))
+    )
 
 
 def _is_recent() -> Expression:
