@@ -90,14 +90,23 @@ class CaptureOutcome(Record):
     error: str | None = None  # one sentence, when the method is "failed"
 
 
+PROCESS_SUFFIX = "process"  # of the model under which a CLI's process is recorded: its turns are the calls
+
+
 class RunningRun(Record):
     """A run that goes on, of any of our processes."""
 
     row_id: int
+    model: str
     account: str
     created_at: str  # RFC 3339, as stored
     session_id: str | None  # the CLI's, also one that it was only asked to begin
     expected_turns: float | None  # None: it may be idle
+
+    @property
+    def is_process(self) -> bool:
+        """Tell whether it is the process of a live session, which has expected turns until its first turn begins."""
+        return self.model.endswith(f"~{PROCESS_SUFFIX}")
 
 
 class Lengths(Record):

@@ -19,6 +19,8 @@ from oulipoly_engine.store.runs.invocations import ALL_PROJECTS, read_lengths
 
 _UNKNOWN_LASTS = timedelta(hours=1)  # of a run whose session is not known; after it, what it was charged is used up
 
+_PROMPT_COMES = timedelta(minutes=2)  # to a process that was begun for it; after that it will not
+
 
 def _count_turns_of(session_id: object) -> Query:
     """Return the number of turns of an invocation's session since it began."""
@@ -63,7 +65,10 @@ def read_works(
 ) -> tuple[tuple[RunningWork, ...], dict[str, int]]:
     """Return the running runs that are charged, and by account the turns of those whose session is not known."""
     oldest = to_text(now - _UNKNOWN_LASTS)
-    charged = [run for run in running if run.expected_turns is not None]
+    waiting = to_text(now - _PROMPT_COMES)
+    charged = [
+        run for run in running if run.expected_turns is not None and (not run.is_process or run.created_at > waiting)
+    ]
     read_turns = dict(store.rows(_select_read_turns([run.row_id for run in charged])))
     works: list[RunningWork] = []
     unknown_since: dict[str, str] = {}

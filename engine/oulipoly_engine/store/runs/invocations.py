@@ -288,7 +288,7 @@ def _select_running() -> Query:
     expected = ExpectationRow
     session_id = fn.COALESCE(row.session_id, expected.planned_session)
     return (
-        row.select(row.id, row.provider_name, row.created_at, session_id, expected.expected_turns)
+        row.select(row.id, row.model_name, row.provider_name, row.created_at, session_id, expected.expected_turns)
         .join(expected, JOIN.LEFT_OUTER, on=(expected.invocation_id == row.id))
         .where(row.id > _long_ago(), literal(row.status == "running"), row.provider_name.is_null(False))
     )
@@ -297,6 +297,17 @@ def _select_running() -> Query:
 def find_running(store: Store) -> tuple[RunningRun, ...]:
     """Return the recent runs that go on and have an account."""
     return tuple(RunningRun(*row) for row in store.rows(_select_running()))
+
+
+@compile_query
+def _delete_expectation(row_id: Parameter) -> Query:
+    return ExpectationRow.delete().where(ExpectationRow.invocation_id == row_id)
+
+
+def withdraw_expectation(store: Store, row_id: int) -> None:
+    """Charge nothing for a run any more, since another row is charged for what it does."""
+    with store.write():
+        store.run(_delete_expectation(row_id))
 
 
 @compile_query

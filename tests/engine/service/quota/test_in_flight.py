@@ -76,6 +76,17 @@ def test_what_may_be_idle_is_not_charged(quota):
     assert (1, 0.0) == (idle.running, idle.promised_turns)
 
 
+def test_a_process_is_charged_for_the_prompt_it_was_begun_for_until_its_turn_is(quota):
+    new = invocations.NewInvocation("p", "m~process", "a", None, AT, project="/p", expected_turns=15.0)
+    process = invocations.begin(quota.store, new)
+
+    assert [15, 0] == promised(quota.store)
+    assert [0, 0] == promised(quota.store, AT + timedelta(minutes=3))
+    invocations.withdraw_expectation(quota.store, process)
+    begin(quota.store, "turn", turns=12.0)
+    assert [12, 0] == promised(quota.store)
+
+
 def test_lengths_are_learned_from_runs_that_did_well(quota):
     for number, (turns, success) in enumerate([(30, True), (30, True), (1, False), (30, True)]):
         say(quota.store, f"s{number}", turns)

@@ -65,6 +65,7 @@ class TurnRun:
                 expected_turns=expect_turns(self._store, process.model_name, session.workspace).turns,
             ),
         )
+        invocations.withdraw_expectation(self._store, process.row_id)
         live_sessions.insert_turn(self._store, replace(turn, invocation_uuid=identity))
         note_work_of_session(self._store, session.session_id, self._clock.now())
         self._record.mint(process.account)
