@@ -8,10 +8,9 @@ account since is added to, or taken from, what the readings say. Resumed session
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
-from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.balance.decision import ExclusionKind, Method
 from oulipoly_engine.records import Record
 
@@ -26,11 +25,50 @@ _BY_QUOTA = frozenset(
 Moved = dict[tuple[str, str], float]  # by account and window with its reset: use that is the rotation's alone
 
 
+class PastWindow(Record):
+    """What a stored decision says of a window, as `core.balance.explain.decision_to_json` names it."""
+
+    resets_at: datetime
+    live: bool
+    position: int
+    label: str | None = None
+    used: float | None = None
+    rate: float | None = None
+    projected_used: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Return what people call it."""
+        return self.label or f"window-{self.position}"
+
+
+class PastCandidate(Record):
+    """What it says of an account."""
+
+    index: int
+    account: str
+    exclusion: str | None = None
+    windows: tuple[PastWindow, ...] = ()
+
+
+class PastDecision(Record):
+    """What is read of a stored decision; the default is that of a run which was begun without a choice."""
+
+    model: str = ""
+    rule: str = ""
+    method: str = ""
+    candidates: tuple[PastCandidate, ...] = ()
+
+    def find(self, account: str) -> PastCandidate | None:
+        """Return what it says of an account."""
+        return next((candidate for candidate in self.candidates if candidate.account == account), None)
+
+
 class Start(Record):
     """A run that was begun by a decision."""
 
     account: str
-    decision: Mapping[str, Any]  # the JSON form of `core.balance.explain.decision_to_json`
+    decision: PastDecision
     turns: float  # that it took, or was expected to take
     is_refused: bool  # for its quota
 
@@ -52,7 +90,7 @@ class Replay(Record):
 
 def replay(starts: Sequence[Start]) -> Replay | None:
     """Return the replay of runs, oldest first; None: there are too few to say anything."""
-    chosen = [start for start in starts if start.decision.get("method") in _CHOOSES]
+    chosen = [start for start in starts if start.decision.method in _CHOOSES]
     moved: Moved = {}
     last: dict[str, int] = {}  # by model
     refused: set[str] = set()
@@ -63,17 +101,17 @@ def replay(starts: Sequence[Start]) -> Replay | None:
             bad_starts += 1
             continue
         prompts += 1
-        candidates = {str(candidate["account"]): candidate for candidate in start.decision.get("candidates", ())}
-        bad_starts += not _holds(candidates.get(start.account, {}), start.turns, {})
+        own = start.decision.find(start.account)
+        bad_starts += not _holds(own, start.turns, {})
         account, missed = _begin_in_turn(start, last, moved, refused)
         in_turn += missed
         refused.clear()
         if account != start.account:
-            _move(moved, candidates.get(start.account, {}), -start.turns)
-            _move(moved, candidates.get(account, {}), start.turns)
+            _move(moved, own, -start.turns)
+            _move(moved, start.decision.find(account), start.turns)
     if prompts < _LEAST_PROMPTS:
         return None
-    return Replay(str(chosen[-1].decision.get("rule")), prompts, bad_starts, in_turn)
+    return Replay(chosen[-1].decision.rule, prompts, bad_starts, in_turn)
 
 
 def replay_text(replay: Replay, since: str) -> str:
@@ -97,46 +135,47 @@ def replay_to_json(replay: Replay) -> dict[str, object]:
 
 def _begin_in_turn(start: Start, last: dict[str, int], moved: Moved, refused: set[str]) -> tuple[str, int]:
     """Return on which account the next in turn would have served a prompt, and how many would have failed before."""
-    model = str(start.decision.get("model"))
+    model = start.decision.model
     after = last.get(model, -1)
-    able = [candidate for candidate in start.decision.get("candidates", ()) if _is_open(candidate, moved)]
+    able = [candidate for candidate in start.decision.candidates if _is_open(candidate, moved)]
     missed = 0
-    for candidate in sorted(able, key=lambda candidate: (candidate["index"] <= after, candidate["index"])):
-        last[model] = candidate["index"]
-        account = str(candidate["account"])
-        is_full = account in refused and all(moved.get(key, 0.0) >= 0 for key, _ in _live(candidate))
+    for candidate in sorted(able, key=lambda candidate: (candidate.index <= after, candidate.index)):
+        last[model] = candidate.index
+        is_full = candidate.account in refused and all(moved.get(key, 0.0) >= 0 for key, _ in _live(candidate))
         if not is_full and _holds(candidate, start.turns, moved):
-            return account, missed
+            return candidate.account, missed
         missed += 1
     return "", missed
 
 
-def _is_open(candidate: Mapping[str, Any], moved: Moved) -> bool:
+def _is_open(candidate: PastCandidate, moved: Moved) -> bool:
     """Tell whether an account would have been known to have quota left, had the accounts been taken in turn."""
-    exclusion = candidate.get("exclusion")
-    if exclusion is None:
-        return all((window.get("used") or 0.0) + moved.get(key, 0.0) < 1 for key, window in _live(candidate))
-    if exclusion not in _BY_QUOTA:
+    if candidate.exclusion is None:
+        return all((window.used or 0.0) + moved.get(key, 0.0) < 1 for key, window in _live(candidate))
+    if candidate.exclusion not in _BY_QUOTA:
         return False
     less = [key for key, _window in _live(candidate) if moved.get(key, 0.0) < 0]
     return bool(less)
 
 
-def _holds(candidate: Mapping[str, Any], turns: float, moved: Moved) -> bool:
+def _holds(candidate: PastCandidate | None, turns: float, moved: Moved) -> bool:
     for key, window in _live(candidate):
-        used = window.get("projected_used")
-        if used is not None and used + moved.get(key, 0.0) + turns * (window.get("rate") or 0.0) >= 1:
+        used = window.projected_used
+        if used is not None and used + moved.get(key, 0.0) + turns * (window.rate or 0.0) >= 1:
             return False
     return True
 
 
-def _move(moved: Moved, candidate: Mapping[str, Any], turns: float) -> None:
+def _move(moved: Moved, candidate: PastCandidate | None, turns: float) -> None:
     for key, window in _live(candidate):
-        moved[key] = moved.get(key, 0.0) + turns * (window.get("rate") or 0.0)
+        moved[key] = moved.get(key, 0.0) + turns * (window.rate or 0.0)
 
 
-def _live(candidate: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Mapping[str, Any]]]:
-    for window in candidate.get("windows", ()):
-        if window.get("live"):
-            hour = round(from_text(str(window["resets_at"])).timestamp() / 3600)  # resets wobble, by seconds mostly
-            yield (str(candidate.get("account")), f"{window.get('label') or window.get('position')} {hour}"), window
+def _live(candidate: PastCandidate | None) -> Iterator[tuple[tuple[str, str], PastWindow]]:
+    """Yield the windows that were live, each with its cycle's key."""
+    if candidate is None:
+        return
+    for window in candidate.windows:
+        if window.live:
+            hour = round(window.resets_at.timestamp() / 3600)  # resets wobble, by seconds mostly
+            yield (candidate.account, f"{window.name} {hour}"), window

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+
+import msgspec
 
 from oulipoly_engine.core.balance.record import CountedRun, DecisionRecord, WindowShare, make_pool_records
-from oulipoly_engine.core.balance.replay import Start, replay
+from oulipoly_engine.core.balance.replay import PastDecision, Start, replay
 from oulipoly_engine.core.quota.forecast import SAME_RESET
+from oulipoly_engine.records import prepare
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import readings
 from oulipoly_engine.store.quota.readings import Reading
@@ -37,12 +38,14 @@ def read_record(store: Store, now: datetime) -> DecisionRecord:
     return DecisionRecord(since, make_pool_records(counted), replay(starts))
 
 
-def _parse(decision: str | None) -> Mapping[str, Any]:
+def _parse(decision: str | None) -> PastDecision:
+    """Return a stored decision; what has another form than ours tells nothing."""
+    if decision is None:
+        return PastDecision()
     try:
-        document = json.loads(decision or "{}")
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
+        return msgspec.json.decode(decision, type=prepare(PastDecision))
+    except msgspec.ValidationError:
+        return PastDecision()
 
 
 class _Shares:
@@ -53,16 +56,13 @@ class _Shares:
         self._since = since
         self._histories: dict[tuple[str, str], Sequence[Reading]] = {}
 
-    def of_run(self, run: PastRun, decision: Mapping[str, Any]) -> Iterator[WindowShare]:
+    def of_run(self, run: PastRun, decision: PastDecision) -> Iterator[WindowShare]:
         """Yield the shares of the windows whose rate was known and that no reset has cut off in between."""
-        for candidate in decision.get("candidates", ()):
-            if candidate.get("account") != run.account:
-                continue
-            for window in candidate.get("windows", ()):
-                name = window.get("label") or f"window-{window.get('position')}"
-                happened = self._measure(run, name) if window.get("rate") else None
-                if happened is not None:
-                    yield WindowShare(name, window["rate"] * run.expected_turns, happened)
+        candidate = decision.find(run.account)
+        for window in () if candidate is None else candidate.windows:
+            happened = self._measure(run, window.name)
+            if window.rate and happened is not None:
+                yield WindowShare(window.name, window.rate * run.expected_turns, happened)
 
     def _measure(self, run: PastRun, window: str) -> float | None:
         """Return a run's part, by turns, of what its account used between the readings around it; None: unknown."""

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from oulipoly_engine.core.balance.balance import Candidate, choose, decision_to_json
@@ -13,10 +14,11 @@ from oulipoly_engine.core.balance.record import (
     record_text,
     record_to_json,
 )
-from oulipoly_engine.core.balance.replay import Replay, Start, replay
+from oulipoly_engine.core.balance.replay import PastDecision, Replay, Start, replay
 from oulipoly_engine.core.checks.finding import Severity
 from oulipoly_engine.core.checks.work import judge_choices
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.records import prepare
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 RATE = 0.01  # of a window a turn
@@ -33,7 +35,8 @@ def decide(used, chosen, marked=()):
         windows = (Window(0, share, NOW + timedelta(hours=50), 20 * RATE, 20, "weekly"),)
         state = QuotaState(name, windows, NOW, exhausted_at=NOW if name in marked else None)
         pool.append(Candidate(index, name, state))
-    return decision_to_json(choose("m", pool, NOW)) | {"account": chosen}
+    document = decision_to_json(choose("m", pool, NOW)) | {"account": chosen}
+    return msgspec.convert(document, prepare(PastDecision))
 
 
 def starts(used, chosen, count, turns=10, **more):

@@ -16,10 +16,11 @@ from oulipoly_engine.store.transcripts import entries
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
+WINDOW = {"label": "weekly", "position": 0, "rate": 0.002, "live": True, "resets_at": to_text(AT + timedelta(hours=50))}
 DECISION = {
     "model": "m",
     "method": "density",
-    "candidates": [{"account": "a", "index": 0, "windows": [{"label": "weekly", "position": 0, "rate": 0.002}]}],
+    "candidates": [{"account": "a", "index": 0, "windows": [WINDOW]}],
 }
 
 
@@ -68,3 +69,11 @@ def test_what_a_run_took_is_not_known_without_readings_of_one_cycle(ended_run, r
 
 def test_what_is_older_than_a_fortnight_is_over(ended_run):
     assert () == read_record(ended_run, AT + timedelta(days=15)).pools
+
+
+@pytest.mark.parametrize("decision", ['{"candidates": null}', '{"candidates": [{"account": "a"}]}', '{"method": 7}'])
+def test_a_decision_of_another_form_tells_nothing(ended_run, decision):
+    ended_run.execute("UPDATE decisions SET decision = ?", (decision,))
+
+    (pool,) = read_record(ended_run, AT + timedelta(hours=1)).pools
+    assert (1, ()) == (pool.runs, pool.windows)
