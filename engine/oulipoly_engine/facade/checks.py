@@ -33,6 +33,7 @@ from oulipoly_engine.service.checks import logins, programs
 from oulipoly_engine.service.checks import places as places_seen
 from oulipoly_engine.service.checks.disks import look_at_disks
 from oulipoly_engine.service.checks.programs import PATIENCE_S
+from oulipoly_engine.service.quota.decision_record import read_record
 from oulipoly_engine.service.quota.source import has_source
 from oulipoly_engine.service.sessions.journal import JournalFolder
 from oulipoly_engine.stopping import check
@@ -134,6 +135,7 @@ class Checks(Part):
                     if store.refusal is not None:
                         found[:] = [place_checks.judge_state_error(str(path), store.refusal)]
                     found += account_checks.judge_quota(tuple(self._see_quota(store, configured)), self._home.now())
+                    found += work.judge_choices(read_record(store, self._home.now()))
                     split += self._see_split(store, configured)
                     failures = tuple(self._see_failures(store, configured))
                 orphans = [work.SeenOrphan(one.uuid, one.text) for one in Orphans(self._home).list()]
@@ -198,9 +200,9 @@ class Checks(Part):
         except RunnerError as error:
             yield work.judge_terminal_folder(error.message)
             return
-        found = [work.SeenTerminal(one.id, one.pid, runs_on=True) for one in survey.orphaned]
-        found += [work.SeenTerminal(one.id, one.pid, runs_on=False) for one in survey.lost]
-        yield from work.judge_terminals(len(survey.living), found)
+        terminals = [work.SeenTerminal(each.id, each.pid, runs_on=True) for each in survey.orphaned]
+        terminals += [work.SeenTerminal(each.id, each.pid, runs_on=False) for each in survey.lost]
+        yield from work.judge_terminals(len(survey.living), terminals)
 
 
 def _to_seen(problem: Problem) -> surroundings.SeenProblem:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 _WINDOWS = (("5h-burst", 5), ("daily", 24), ("weekly", 168), ("monthly", 720))  # label, hours
-_POOL_LIMIT_MS, _STORE_LIMIT_MS = 1.0, 5.0
+_POOL_LIMIT_MS, _STORE_LIMIT_MS = 1.0, 2.0
+_IN_FLIGHT = 16  # runs, half of them of sessions that nobody has named yet
 _HISTORY = 2_000  # invocations, and ten times as many entries: a few weeks of a busy pool
 
 
@@ -28,7 +29,7 @@ def in_memory(world: World) -> Result:
 
 
 def from_store(world: World) -> Result:
-    """Time one decision for a pool of 50 accounts: quotas, counters, failures and turns read, then chosen."""
+    """Time one decision for a pool of 50 accounts: quotas, counters, failures, turns and what runs, then chosen."""
     found = isolated(lambda: _stored(world.folder / "choosing" / "state.db", world.rounds(200)))
     return _answer(found, "one decision on an open state file, minimum", _STORE_LIMIT_MS)
 
@@ -65,9 +66,13 @@ def _stored(path: Path, rounds: int) -> dict[str, object]:
     chosen = decide(store, model, Settings(), _NOW)
     if chosen.method.value != "density":
         raise BenchBroken(f"the pool was chosen from by {chosen.method}, not by density")
-    taken = calls(lambda: decide(store, model, Settings(), _NOW), rounds)
+    charged = sum(verdict.candidate.promised_turns > 0 for verdict in chosen.verdicts)
+    if charged != _IN_FLIGHT:
+        raise BenchBroken(f"{charged} accounts are charged for what runs, not {_IN_FLIGHT}")
+    taken = calls(lambda: decide(store, model, Settings(), _NOW, project="/work"), rounds)
     store.close()
-    return {"values": taken.values, "facts": {"invocations": _HISTORY, "turns": 10 * _HISTORY}}
+    facts = {"invocations": _HISTORY, "turns": 10 * _HISTORY, "in flight": _IN_FLIGHT}
+    return {"values": taken.values, "facts": facts}
 
 
 def _states(count: int) -> Iterator[QuotaState]:
@@ -94,6 +99,7 @@ def _fill(store: Store, states: tuple[QuotaState, ...]) -> None:
     """Store the quotas and a history; the rows are written plainly, since only reading is measured."""
     from oulipoly_engine.clock import to_text  # noqa: PLC0415 - as above
     from oulipoly_engine.store.quota import quotas  # noqa: PLC0415 - as above
+    from oulipoly_engine.store.runs import invocations  # noqa: PLC0415 - as above
 
     with store.write():
         for state in states:
@@ -113,6 +119,18 @@ def _fill(store: Store, states: tuple[QuotaState, ...]) -> None:
                 created_at=at,
                 finished_at=at,
             )
+        for number, state in enumerate(states[:_IN_FLIGHT]):
+            new = invocations.NewInvocation(
+                f"running-{number}",
+                "pool",
+                state.account,
+                number,
+                _NOW - timedelta(minutes=2),
+                project="/work",
+                expected_turns=15.0,
+                planned_session=f"session-{number}" if number % 2 else None,
+            )
+            invocations.begin(store, new)
         for number in range(10 * _HISTORY):
             store.insert(
                 "session_turns",

@@ -269,7 +269,16 @@ TOP_LEVEL = {
     "worktree prune": [["--dry-run"], ["--dry-run", "--json"], [LINES]],
     "worktree remove": [["tree", "--dry-run"], ["tree", "--json", "--force"], ["tree"], [LINES]],
     "worktree restore": [["tree"], ["tree", "--json"], [LINES]],
-    "why": [["m"], ["m", "--json"], [RUN_ID], [RUN_ID, "--json"], [LINES], ["m", "--what-if", LINES]],
+    "why": [
+        ["--record"],
+        ["--record", "--json"],
+        ["m"],
+        ["m", "--json"],
+        [RUN_ID],
+        [RUN_ID, "--json"],
+        [LINES],
+        ["m", "--what-if", LINES],
+    ],
 }
 SESSIONS = {
     "list": [

@@ -386,11 +386,13 @@ def test_alerts_start_at_the_threshold_that_is_asked_for(world, quota):
 def test_a_forecast_without_a_history_says_so_and_never_zero(world, quota):
     world.run("--usage")
 
-    done = world.run("forecast", "--json")
+    found = json.loads(world.run("forecast", "--json").stdout)
 
-    for window in json.loads(done.stdout)["windows"]:
+    for window in found["windows"]:
         assert "not-enough-data" == window["forecast"]["state"]
         assert None is window["forecast"]["pace_per_hour"] is window["score"]
+    assert [True] == list({pool["known_accounts"] > 0 and pool["enough_until"] is None for pool in found["pools"]})
+    assert [] == json.loads(world.run("forecast", "a", "--json").stdout)["pools"]
 
 
 def test_an_account_never_read_is_shown_as_unknown(world, quota):

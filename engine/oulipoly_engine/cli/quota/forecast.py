@@ -10,6 +10,7 @@ from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota.forecast import forecast_text, forecast_to_json
 from oulipoly_engine.core.quota.forecast_score import score_text, score_to_json
+from oulipoly_engine.core.quota.pool_forecast import PoolForecast, pool_forecast_text, pool_forecast_to_json
 from oulipoly_engine.core.quota.window_cycles import EndedCycle
 from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.core.text.quantities import duration, local, percent
@@ -17,10 +18,11 @@ from oulipoly_engine.facade import output
 from oulipoly_engine.facade.quota.quota import WindowForecast
 
 _HEADINGS = ("account", "window", "used", "resets in", "forecast", "past error", "left unused")
+_POOL_HEADINGS = ("pool", "may serve it", "forecast")
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
-    """Print a row a window, from stored readings alone."""
+    """Print a row a window, and one a pool where no account is named, from stored readings alone."""
     parser = Parser(prog=f"{context.program} {name}", command=name)
     parser.add_argument("accounts", nargs="*", metavar="ACCOUNT", help="default: every configured account")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -28,13 +30,24 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     quota, now = context.engine.quota, context.clock.now()
     names = quota.names(options.accounts)
     found = quota.forecasts(names)
+    pools = () if options.accounts else quota.pool_forecasts()
     if options.json:
-        output.write_json({"generated_at": to_text(now), "windows": [*map(_document, found)]})
+        document = {"generated_at": to_text(now), "windows": [*map(_document, found)]}
+        output.write_json(document | {"pools": [*map(pool_forecast_to_json, pools)]})
         return 0
     rows = [_row(one, now) for one in found]
     rows += [(name, "-", "unknown", "-", "never read", "-", "-") for name in _unread(names, found)]
-    output.write_lines(table([_HEADINGS, *rows]))
+    lines = table([_HEADINGS, *rows])
+    if pools:
+        lines += ["", *table([_POOL_HEADINGS, *(_pool_row(pool, now) for pool in pools)])]
+    output.write_lines(lines)
     return 0
+
+
+def _pool_row(pool: PoolForecast, now: datetime) -> tuple[str, ...]:
+    known = "" if pool.known_accounts == pool.accounts else f", {pool.known_accounts} of them read"
+    accounts = f"{pool.accounts} account{'' if pool.accounts == 1 else 's'}"
+    return pool.model, f"{accounts}{known}", local(pool_forecast_text(pool), now)
 
 
 def _unread(names: Sequence[str], found: Sequence[WindowForecast]) -> list[str]:

@@ -10,6 +10,7 @@ from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.progress import show_quota_progress
 from oulipoly_engine.core.balance.explain import decision_to_json
+from oulipoly_engine.core.balance.record import record_text, record_to_json
 from oulipoly_engine.core.balance.what_if import FORMS
 from oulipoly_engine.core.balance.why_table import why_table
 from oulipoly_engine.core.text.quantities import local
@@ -24,7 +25,12 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         description="Explain the choice of an account: each candidate's windows, rates and headroom, and why it lost.",
         epilog=f"what-ifs: {FORMS}",
     )
-    parser.add_argument("subject", metavar="MODEL|RUN", help="a model, or a run: its id, or the beginning of it")
+    parser.add_argument(
+        "subject", nargs="?", metavar="MODEL|RUN", help="a model, or a run: its id, or the beginning of it"
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="how right the choices of the last fortnight have been, of every model"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--refresh", action="store_true", help="read the accounts' quota first, as a run would")
     parser.add_argument(
@@ -32,6 +38,12 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     )
     options = parser.parse(arguments)
     pools = context.engine.pools
+    if options.record:
+        if options.subject is not None or options.what_if or options.refresh:
+            raise UsageInvalid("--record is about every model and what was: leave out MODEL, --refresh and --what-if")
+        return _show_record(context, as_json=options.json)
+    if options.subject is None:
+        raise UsageInvalid(f"name a model or a run: `{context.program} {name} MODEL`, or ask for --record")
     if _is_run(options.subject, pools.names):
         if options.what_if:
             message = "--what-if supposes something of a model's next choice, not of one that was taken: name the model"
@@ -53,6 +65,15 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         output.write_json(document)
     else:
         output.write_block(local(why_table(document), context.clock.now()))
+    return 0
+
+
+def _show_record(context: Context, *, as_json: bool) -> int:
+    record = context.engine.pools.record()
+    if as_json:
+        output.write_json(record_to_json(record))
+    else:
+        output.write_block(record_text(record))
     return 0
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.balance.record import DecisionRecord
+from oulipoly_engine.core.balance.replay import replay_text
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, cut_line, in_shell, tell_well
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.core.sessions.session_table import ID_LENGTH
@@ -55,6 +58,21 @@ def judge_runs(orphans: Sequence[SeenOrphan], failures: Sequence[SeenFailure]) -
         yield Finding(Area.RUNS, Severity.WARNING, failure.account, cause, follows, fix, command)
     if not orphans and not failures:
         yield tell_well(Area.RUNS, "no CLI runs on without its runner, no account failed in its last run")
+
+
+def judge_choices(record: DecisionRecord) -> Iterator[Finding]:
+    """Say whether accounts are chosen worse than in turn would be; nothing where too little was recorded."""
+    replay = record.replay
+    if replay is None:
+        return
+    cause = replay_text(replay, to_text(record.since)[:10])
+    if not replay.is_worse:
+        yield tell_well(Area.QUOTA, cause)
+        return
+    follows = "prompts are refused or cut off more often than if the accounts took turns"
+    fix = "try another `tie_rule` in config.toml; `agents why --record` shows what the choices rest on"
+    command = in_shell("agents", "why", "--record")
+    yield Finding(Area.QUOTA, Severity.WARNING, replay.rule, cause, follows, fix, command)
 
 
 def judge_terminals(living: int, found: Sequence[SeenTerminal]) -> Iterator[Finding]:

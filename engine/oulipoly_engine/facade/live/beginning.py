@@ -199,7 +199,7 @@ def _choose_from_pool(
     refusals = {account: driven.get(account, _UNDRIVEN) for account in pooled if driven.get(account, _UNDRIVEN)}
     fresh = home.wiring.freshness(store, accounts, files.scripts(), home.note, home.listeners)
     launcher = home.wiring.launcher(store, accounts, settings, fresh, note=home.note, is_shown=True)
-    chosen = launcher.from_pool(model, guard, refusals)
+    chosen = launcher.from_pool(model, guard, refusals, str(wish.folder.absolute()))
     why = str((chosen.decision or {}).get("reason") or "it is the one that can be driven")
     runtime = catalogue.find_for_account(chosen.account)
     if runtime is None:

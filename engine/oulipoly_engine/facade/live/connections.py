@@ -58,17 +58,29 @@ class LiveConnections(LiveRequests):
     """Ways to the processes of the live sessions of one user."""
 
     def _start_new(
-        self, store: Store, session: LiveSession, decision_json: str | None = None, parent: ParentRef | None = None
+        self,
+        store: Store,
+        session: LiveSession,
+        decision_json: str | None = None,
+        parent: ParentRef | None = None,
+        *,
+        has_prompt: bool = False,
     ) -> None:
         """Start the first process of a session; where that fails the session goes: nobody has used it."""
         try:
-            self._start(store, session, decision_json, parent)
+            self._start(store, session, decision_json, parent, has_prompt=has_prompt)
         except RunnerError:
             live_sessions.drop_unused(store, session.session_id)
             raise
 
     def _start(
-        self, store: Store, session: LiveSession, decision_json: str | None = None, parent: ParentRef | None = None
+        self,
+        store: Store,
+        session: LiveSession,
+        decision_json: str | None = None,
+        parent: ParentRef | None = None,
+        *,
+        has_prompt: bool = False,
     ) -> LiveHost | None:
         catalogue = self.catalogue()
         runtime = catalogue.find(session.runtime_id)
@@ -110,7 +122,7 @@ class LiveConnections(LiveRequests):
         self._home.settle_telemetry(store, is_on=files.settings().telemetry)
         cli = catalogue.clis.get(runtime.id)
         last = self._last_number(session.session_id)
-        host = launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)
+        host = launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent, has_prompt=has_prompt)
         if session.is_branching and session.opening.fork_of:
             self._wait_for_opened(session.session_id, last)
             if find_refusal(store, self.find(session.session_id)):

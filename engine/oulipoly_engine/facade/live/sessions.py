@@ -99,7 +99,7 @@ class LiveSessions(BranchSummaries):
                 prompt = self._home.extensions.take_input(prompt, session)
             live_sessions.insert(store, session)
             if wish.starts:
-                self._start_new(store, session, decision_json, wish.parent)
+                self._start_new(store, session, decision_json, wish.parent, has_prompt=wish.prompt is not None)
             elif prompt is not None:
                 message = QueuedMessage(str(uuid.uuid4()), session.session_id, prompt, "queued", self._home.now())
                 live_queue.append(store, message)

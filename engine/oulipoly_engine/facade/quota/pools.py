@@ -21,6 +21,7 @@ from oulipoly_engine.store.runs import invocations
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Model
+    from oulipoly_engine.core.balance.record import DecisionRecord
     from oulipoly_engine.facade.quota.accounts import Accounts
     from oulipoly_engine.facade.quota.quota import Waiting
 
@@ -107,6 +108,13 @@ class Pools:
             raise InvocationNotFound(message)
         document: Mapping[str, Any] = json.loads(stored)
         return document
+
+    def record(self) -> DecisionRecord:
+        """Return how right the decisions of the last fortnight have been."""
+        from oulipoly_engine.service.quota.decision_record import read_record  # noqa: PLC0415 - few ask
+
+        with self._home.lend_store_to_read() as store:
+            return read_record(store, self._home.now())
 
     def apply(self, model: str, texts: Sequence[str]) -> tuple[str, ...]:
         """Make a what-if's pins, drains and reserves true; return what was done, a clause each."""

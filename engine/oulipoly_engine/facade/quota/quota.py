@@ -29,6 +29,7 @@ from oulipoly_engine.store.quota import quotas
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Account, Model
     from oulipoly_engine.core.balance.decision import Decision
+    from oulipoly_engine.core.quota.pool_forecast import PoolForecast
     from oulipoly_engine.core.quota.windows import QuotaState
 
 __all__ = ["BurnHistory", "Kind", "RefreshResult", "WindowForecast"]
@@ -111,6 +112,14 @@ class Quota(Part):
 
         with self._home.lend_store_to_read() as store:
             return forecasts(store, names, self._home.now(), scored=True)
+
+    def pool_forecasts(self) -> tuple[PoolForecast, ...]:
+        """Return until when each pool has quota."""
+        from oulipoly_engine.service.quota.forecasting import pool_forecasts
+
+        files = self._home.files
+        with self._home.lend_store_to_read() as store:
+            return pool_forecasts(store, files.models().values(), files.accounts(), self._home.now())
 
     def raise_alerts(
         self, asked: Sequence[str] = (), threshold: float = DEFAULT_THRESHOLD, *, audience: str = ""

@@ -75,10 +75,13 @@ class Launcher(Record):
             chosen = choose(guard)
             return self._run(chosen, working_directory(), parent, guard)
 
-    def from_pool(self, model: Model, guard: Guard, refusals: Mapping[str, str] | None = None) -> Chosen:
+    def from_pool(
+        self, model: Model, guard: Guard, refusals: Mapping[str, str] | None = None, project: str = ""
+    ) -> Chosen:
         """Choose among the members of a pool that can serve. Raises PoolExhausted or AccountUnusable.
 
         refusals: by account, why it cannot; None: those whose CLI cannot be talked to in a terminal cannot.
+        project: the folder whose runs tell how long the next will be.
         """
         if refusals is None:
             silent = [each for each in model.members if not self._can_talk(each.account)]
@@ -92,7 +95,9 @@ class Launcher(Record):
             self.freshness.before_choice(tuple(member.account for member in able), self.settings.routing_ttl_s)
             guard.disarm()
         now = self.clock.now()
-        decision = decide(self.store, model, self.settings, now, known=self.accounts, refusals=refusals)
+        decision = decide(
+            self.store, model, self.settings, now, known=self.accounts, refusals=refusals, project=project
+        )
         member = next((member for member in able if member.index == decision.index), None)
         if member is None:
             raise PoolExhausted(decision.error or f"all providers in pool {model.name} are quota-exhausted")

@@ -23,6 +23,7 @@ from oulipoly_engine.core.live.retry import Policy
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.runs import markers
+from oulipoly_engine.core.runs.invocations import PROCESS_SUFFIX
 from oulipoly_engine.core.sessions.compaction import Rules
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.table import driver_of
@@ -48,6 +49,7 @@ from oulipoly_engine.service.live.forks import find_end, make_preface
 from oulipoly_engine.service.live.host import Limits
 from oulipoly_engine.service.live.runtimes.programs import launch_environment, prepare_homes
 from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
+from oulipoly_engine.service.quota.choose import expect_turns
 from oulipoly_engine.service.worktrees.base.git import without_repository
 from oulipoly_engine.service.worktrees.base.guard import hold_for_start
 from oulipoly_engine.service.worktrees.base.place import is_in_repository
@@ -63,8 +65,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.worktrees.worktrees import Worktree
     from oulipoly_engine.service.agents.logins import CliAccount, CliStart
     from oulipoly_engine.service.extensions.handover import HandOver
-
-PROCESS_SUFFIX = "process"  # of the model under which a CLI's process is recorded: its turns are the calls
 
 
 class LiveLauncher(Record):
@@ -92,10 +92,14 @@ class LiveLauncher(Record):
         *,
         decision_json: str | None = None,
         parent: markers.ParentRef | None = None,
+        has_prompt: bool = False,
     ) -> LiveHost | None:
-        """Start the host of a session; None: another process has started one. Raises RunnerError."""
+        """Start the host of a session; None: another process has started one. Raises RunnerError.
+
+        has_prompt: a first message follows, so that its account is charged from now on.
+        """
         with hold_for_start(self.store, self.paths.locks, session.session_id, session.workspace):
-            return self._start(session, runtime, cli, decision_json, parent)
+            return self._start(session, runtime, cli, decision_json, parent, has_prompt=has_prompt)
 
     def _start(
         self,
@@ -104,6 +108,8 @@ class LiveLauncher(Record):
         cli: Cli | None,
         decision_json: str | None,
         parent: markers.ParentRef | None,
+        *,
+        has_prompt: bool,
     ) -> LiveHost | None:
         if not runtime.is_enabled:
             raise AccountUnusable(f"the runtime {runtime.id!r} is switched off: set `enabled = true` in config.toml")
@@ -143,6 +149,8 @@ class LiveLauncher(Record):
                 session_id=session.native_id,
                 capture_method="none" if session.native_id is None else "resumed",
                 decision_json=decision_json,
+                project=session.workspace,
+                expected_turns=expect_turns(self.store, model_name, session.workspace).turns if has_prompt else None,
             ),
         )
         words: tuple[str, ...] = (runtime.program,)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
+from oulipoly_engine.core.accounts.accounts import Model
 from oulipoly_engine.core.quota.alerts import WindowAlert, alerts, needs_forecast
+from oulipoly_engine.core.quota.burn import pool_rates, rate_of
 from oulipoly_engine.core.quota.forecast import Forecast, Reading, forecast
 from oulipoly_engine.core.quota.forecast_score import ForecastScore, score
+from oulipoly_engine.core.quota.pool_forecast import PoolAccount, PoolForecast, PoolWindow, forecast_pool
 from oulipoly_engine.core.quota.window_cycles import EndedCycle
-from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.quota.windows import QuotaState, Window, mark_holds
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import alerts as alert_rows
@@ -39,6 +42,34 @@ def forecasts(store: Store, names: Sequence[str], now: datetime, *, scored: bool
     return tuple(
         _forecast(store, state, window, now, scored=scored) for state in states.values() for window in state.windows
     )
+
+
+def pool_forecasts(
+    store: Store, models: Iterable[Model], known: Collection[str], now: datetime
+) -> tuple[PoolForecast, ...]:
+    """Return until when each model's pool has quota, of the accounts that may serve it. known: the configured ones."""
+    expected: dict[tuple[str, str], Forecast] = {}
+    return tuple(_forecast_pool(store, model, known, now, expected) for model in models)
+
+
+def _forecast_pool(
+    store: Store, model: Model, known: Collection[str], now: datetime, expected: dict[tuple[str, str], Forecast]
+) -> PoolForecast:
+    """Return a pool's forecast. expected: those of windows, so that accounts of several pools are judged once."""
+    names = tuple(dict.fromkeys(member.account for member in model.members if member.account in known))
+    wishes = controls.of(store, names)
+    states = quotas.states(store, [name for name in names if not wishes[name].disabled and not wishes[name].drained])
+    rates = pool_rates(states.values())
+    accounts: list[PoolAccount] = []
+    for name, state in states.items():
+        windows: list[PoolWindow] = []
+        for window in state.windows:
+            if (name, window.name) not in expected:
+                expected[name, window.name] = _expect(store, name, window, now)
+            rate, _source = rate_of(window, state.refreshed_at, rates)
+            windows.append(PoolWindow(window, expected[name, window.name], rate))
+        accounts.append(PoolAccount(name, tuple(windows), wishes[name].reserve, mark_holds(state, now)))
+    return forecast_pool(model.name, accounts, now)
 
 
 def due_alerts(store: Store, names: Sequence[str], now: datetime, threshold: float) -> tuple[WindowAlert, ...]:
