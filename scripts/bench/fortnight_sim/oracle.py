@@ -1,0 +1,169 @@
+"""Clairvoyant plays: they know all demand, all windows and each prompt's true cost, and play by the same rules.
+
+Each is feasible: one account from a prompt's beginning to its end, begun when its turn comes, or left undone. What a
+clairvoyant could do at best is not known, so that the best of some dozens of plays stands for it: random rules first,
+then rules near the best ones. A clairvoyant may also repeat what any other rule played, so it is never worse.
+"""
+
+# ruff: noqa: S311 - seeded on purpose
+
+from __future__ import annotations
+
+import math
+import random
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+from fortnight_sim.known import View
+from fortnight_sim.scenario import Instance
+from fortnight_sim.simulate import SLICE_TURNS, Outcome, Simulation
+from fortnight_sim.vendor import Login, Meter
+from fortnight_sim.work import Prompt
+from oulipoly_engine.records import Record, replace
+
+PLAYS = (10, 12)  # besides two fixed rules: by rules drawn at random, then by rules near the best
+_BEST = 3  # so many rules are searched around, by turns of those that lose least and that leave least unused
+_MARGIN = 1e-9
+
+
+class Weights(Record):
+    """How a clairvoyant rule ranks the accounts on which a prompt fits; the highest sum wins."""
+
+    weekly: float  # of the log of what is left of the week over the demand until its reset
+    burst: float  # the same of the 5 h window
+    no_burst: float  # what stands for it where an account has none
+    fit: float  # against what would be left of the tightest window
+    soon: float  # against the hours to the week's reset
+    open: float  # for a 5 h window that runs already
+    noise: float
+    tries: bool = False  # begins a prompt that fits nowhere, as rules do that do not know its cost
+
+
+# One that lost little on seeds for design, and one that spends what lapses first even where a prompt will be cut off.
+_FIRST = (
+    Weights(weekly=0.8, burst=0.4, no_burst=-1.8, fit=0.2, soon=0.4, open=0.0, noise=0.0),
+    Weights(weekly=0.0, burst=0.0, no_burst=0.0, fit=0.0, soon=5.0, open=0.0, noise=0.0, tries=True),
+)
+
+
+def draw(rng: random.Random) -> Weights:
+    """Draw a rule at random."""
+    return Weights(
+        weekly=rng.choice([0.0, 0.5, 1.0]) * rng.uniform(0.5, 1.5),
+        burst=rng.choice([0.0, 0.5, 1.0]) * rng.uniform(0.5, 1.5),
+        no_burst=rng.uniform(-3.0, 1.0),
+        fit=rng.choice([0.0, 0.3, 1.0]) * rng.uniform(0.5, 1.5),
+        soon=rng.choice([0.0, 0.5, 1.0]) * rng.uniform(0.5, 1.5),
+        open=rng.choice([0.0, 0.5]) * rng.uniform(-1.0, 2.0),
+        noise=rng.choice([0.0, 0.0, 0.1]),
+        tries=rng.random() < 0.3,
+    )
+
+
+def near(weights: Weights, rng: random.Random) -> Weights:
+    """Draw a rule near another one."""
+    return replace(
+        weights,
+        **{
+            name: getattr(weights, name) + rng.gauss(0, 0.25)
+            for name in ("weekly", "burst", "no_burst", "fit", "soon", "open")
+            if rng.random() < 0.5
+        },
+    )
+
+
+class Demand:
+    """The units that prompts want by any moment."""
+
+    def __init__(self, prompts: Sequence[Prompt]) -> None:
+        self._times = [prompt.at_s for prompt in prompts]
+        self._sums = [0.0, *accumulate(prompt.cost for prompt in prompts)]
+
+    def between(self, begin_s: float, end_s: float) -> float:
+        """Return the units that are wanted from one moment to another."""
+        return self._sums[bisect_right(self._times, end_s)] - self._sums[bisect_right(self._times, begin_s)]
+
+
+def clairvoyant(weights: Weights, demand: Demand, seed: int) -> Callable[[View], int | None]:
+    """Return the policy of a rule: of the accounts on which the prompt fits the best ranked, or none."""
+    rng = random.Random(seed)
+
+    def decide(view: View) -> int | None:
+        simulation, prompt, now_s = view.truth, view.prompt, view.now_s
+        assert simulation is not None  # noqa: S101 - for type checkers
+        assert prompt is not None  # noqa: S101
+        duration_s = prompt.turns * simulation.instance.turn_s
+        cost = prompt.cost
+        last = ((prompt.turns - 1) % SLICE_TURNS + 1) * prompt.turn_cost
+        best, best_value, is_fit = None, -math.inf, False
+        for place, login in enumerate(simulation.logins):
+            if place in view.attempted:
+                continue
+            lefts = _lefts(login, now_s, simulation.promised[place])
+            fits = True
+            for meter, left in lefts:
+                fits = fits and _fits(meter, left, cost - last, duration_s, now_s)
+            if not fits and (is_fit or not weights.tries or login.refuses(now_s)):
+                continue
+            if fits and place == view.stays_on:
+                return place
+            value = _rank(weights, lefts, cost, now_s, demand)
+            if weights.noise:
+                value += rng.gauss(0, weights.noise)
+            if value > best_value or (fits and not is_fit):
+                best, best_value, is_fit = place, value, fits
+        return best
+
+    return decide
+
+
+def play(instance: Instance, plays: tuple[int, int] = PLAYS) -> list[Outcome]:
+    """Return what came of each clairvoyant play."""
+    rng, demand = random.Random(instance.scenario.seed), Demand(instance.prompts)
+    runs: list[tuple[Weights, Outcome]] = []
+
+    def run(weights: Weights) -> None:
+        policy = clairvoyant(weights, demand, len(runs))
+        runs.append((weights, Simulation(instance, policy, has_readings=False).run()))
+
+    for weights in _FIRST:
+        run(weights)
+    for _ in range(plays[0]):
+        run(draw(rng))
+    for turn in range(plays[1]):
+        best = sorted(runs, key=lambda each: each[1].weekly_unused if turn % 2 else each[1].lost)[:_BEST]
+        run(near(rng.choice(best)[0], rng))
+    return [outcome for _, outcome in runs]
+
+
+def _lefts(login: Login, now_s: float, promised: float) -> list[tuple[Meter, float]]:
+    lefts = []
+    for meter in login.meters:
+        if meter.resets_s is not None and now_s >= meter.resets_s:
+            meter.pass_time(now_s)
+        lefts.append((meter, meter.size - meter.spent - promised))
+    return lefts
+
+
+def _fits(meter: Meter, left: float, needed: float, duration_s: float, now_s: float) -> bool:
+    """Tell whether a window admits a prompt up to its last turns: what comes after its reset does not count."""
+    if meter.resets_s is not None and duration_s > 0 and (ahead_s := meter.resets_s - now_s) < duration_s:
+        needed *= ahead_s / duration_s
+    return needed < left - _MARGIN
+
+
+def _rank(weights: Weights, lefts: Sequence[tuple[Meter, float]], cost: float, now_s: float, demand: Demand) -> float:
+    value = 0.0
+    tightest = math.inf
+    for meter, left in lefts:
+        resets_s = now_s + meter.length_s if meter.resets_s is None else meter.resets_s
+        plenty = math.log(max(left, 1.0) / max(demand.between(now_s, resets_s), cost))
+        tightest = min(tightest, left - cost)
+        if meter.label == "weekly":
+            value += weights.weekly * plenty - weights.soon * math.log(max(resets_s - now_s, 600.0))
+        else:
+            value += weights.burst * plenty + (weights.open if meter.resets_s is not None else 0.0)
+    if len(lefts) == 1:
+        value += weights.no_burst
+    return value - weights.fit * math.log(max(tightest, 1.0))
