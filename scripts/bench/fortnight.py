@@ -4,7 +4,9 @@
 Run `python scripts/bench/fortnight.py` inside the project's environment, or anywhere with PYTHONPATH=engine: the quick
 form takes a minute or two, `--whole` plays 40 cells with 15 seeds each and more, in half an hour on two cores, and
 `--docs` writes what `--whole` says into the docs. `--fleet`, `--load`, `--in-flight`, `--burst` and `--with` play cells
-of your own. `--forecasts` scores the forecast instead, `--alerts` its alerts.
+of your own. `--exact` sets rules and clairvoyant beside the best plan, on small instances of which a solver knows it
+(the extra `solver`; `--whole` does so too where that is installed). `--forecasts` scores the forecast instead,
+`--alerts` its alerts.
 
 Accounts (`fortnight_sim/vendor.py`) get the same seeded work (`fortnight_sim/work.py`) under each rule; a load is the
 work wanted as a share of what the weekly windows offer. Rules see stored readings alone: whole percents, a minute late,
@@ -31,7 +33,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 
-from fortnight_sim import oracle, tables
+from fortnight_sim import exact, oracle, tables
 from fortnight_sim.alerts import RULES, count_alerts
 from fortnight_sim.forecasts import WAYS, Trial, trials
 from fortnight_sim.judge import Results, play
@@ -52,8 +54,10 @@ def main() -> int:
     """Play the fortnights and print the tables."""
     options = _parse()
     seeds = range(options.first_seed, options.first_seed + max(2, options.seeds or (15 if options.whole else 4)))
-    with ProcessPoolExecutor(options.processes, initializer=os.nice, initargs=(options.nice,)) as workers:
-        if options.alerts:
+    with ProcessPoolExecutor(options.processes, initializer=_begin_worker, initargs=(options.nice,)) as workers:
+        if options.exact:
+            print("\n".join(_exact_lines(workers, options.first_seed)))
+        elif options.alerts:
             counts = _play_alerts(workers, seeds, options.fleet or ["five"])
             print(json.dumps(_alert_document(counts)) if options.json else "\n".join(_alert_lines(counts)))
         elif options.forecasts:
@@ -64,6 +68,8 @@ def main() -> int:
         else:
             sections = _play(workers, seeds, options)
             lines = list(_lines(sections, options.judge, seeds))
+            if options.whole:
+                lines += ["", *_exact_lines(workers, options.first_seed)]
             print(json.dumps(tables.document(sections)) if options.json else "\n".join(lines))
             if options.docs:
                 tables.write_page(lines)
@@ -86,12 +92,20 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--no-clairvoyant", action="store_true")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--nice", type=int, default=10, metavar="N", help="of the processes that play; default 10")
+    parser.add_argument("--exact", action="store_true", help="small instances, beside the best plan")
     parser.add_argument("--forecasts", action="store_true", help="score the forecast, near capacity")
     parser.add_argument("--alerts", action="store_true", help="count which alerts came true")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args()
     options.whole = options.whole or options.docs
+    if (options.docs or options.exact) and not exact.is_solver_installed():
+        parser.error(exact.HOW_TO_INSTALL)
     return options
+
+
+def _begin_worker(niceness: int) -> None:
+    os.nice(niceness)
+    os.dup2(2, 1)  # what the solver prints is no part of the tables
 
 
 def _names(known: Mapping[str, object]):  # noqa: ANN202 - a parser of argparse
@@ -166,6 +180,18 @@ def _lines(sections: Mapping[str, Results], judged: str, seeds: Sequence[int]) -
             yield from tables.cells_table(results, ours, variations=name == "What goes wrong")
             yield ""
             yield from tables.worse_lines(results, ours)
+
+
+def _exact_lines(workers: Executor, first_seed: int) -> Iterator[str]:
+    if not exact.is_solver_installed():
+        yield exact.HOW_TO_INSTALL
+        return
+    yield "### Beside the best plan"
+    yield ""
+    yield f"{exact.INSTANCES} small instances, seeds from {first_seed}: three accounts, some dozens of prompts."
+    yield ""
+    seeds = range(first_seed, first_seed + exact.INSTANCES)
+    yield from tables.exact_table(exact.play_all(workers, seeds), exact.INSTANCES)
 
 
 def _score(job: tuple[int, float, str]) -> list[Trial]:

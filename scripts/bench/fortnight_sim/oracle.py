@@ -2,7 +2,8 @@
 
 Each is feasible: one account from a prompt's beginning to its end, begun when its turn comes, or left undone. What a
 clairvoyant could do at best is not known, so that the best of some dozens of plays stands for it: random rules first,
-then rules near the best ones. A clairvoyant may also repeat what any other rule played, so it is never worse.
+then rules near the best ones, and on short instances a search for prompts that had better gone elsewhere. A clairvoyant
+may also repeat what any other rule played, so it is never worse.
 """
 
 # ruff: noqa: S311 - seeded on purpose
@@ -12,7 +13,7 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
 from fortnight_sim.known import View
@@ -24,6 +25,10 @@ from oulipoly_engine.records import Record, replace
 
 PLAYS = (10, 12)  # besides two fixed rules: by rules drawn at random, then by rules near the best
 _BEST = 3  # so many rules are searched around, by turns of those that lose least and that leave least unused
+_SEARCH_PROMPTS = 20_000  # that are played again in a local search, and none on instances of more than the next number
+_LONGEST_SEARCHED = 400
+_NEAR = 12  # a prompt that was lost is helped by one of so many before it, or by itself
+_DECLINE = -1
 _MARGIN = 1e-9
 
 
@@ -85,8 +90,13 @@ class Demand:
         return self._sums[bisect_right(self._times, end_s)] - self._sums[bisect_right(self._times, begin_s)]
 
 
-def clairvoyant(weights: Weights, demand: Demand, seed: int) -> Callable[[View], int | None]:
-    """Return the policy of a rule: of the accounts on which the prompt fits the best ranked, or none."""
+def clairvoyant(
+    weights: Weights, demand: Demand, seed: int, overrides: Mapping[Prompt, int] | None = None
+) -> Callable[[View], int | None]:
+    """Return the policy of a rule: of the accounts on which the prompt fits the best ranked, or none.
+
+    overrides: prompts that begin elsewhere, or not at all.
+    """
     rng = random.Random(seed)
 
     def decide(view: View) -> int | None:
@@ -94,6 +104,11 @@ def clairvoyant(weights: Weights, demand: Demand, seed: int) -> Callable[[View],
         assert simulation is not None  # noqa: S101 - for type checkers
         assert prompt is not None  # noqa: S101
         duration_s = prompt.turns * simulation.instance.turn_s
+        if overrides and not view.attempted and (place := overrides.get(prompt)) is not None:
+            if place == _DECLINE:
+                return None
+            if not simulation.logins[place].refuses(now_s):
+                return place
         cost = prompt.cost
         last = ((prompt.turns - 1) % SLICE_TURNS + 1) * prompt.turn_cost
         best, best_value, is_fit = None, -math.inf, False
@@ -134,7 +149,35 @@ def play(instance: Instance, plays: tuple[int, int] = PLAYS) -> list[Outcome]:
     for turn in range(plays[1]):
         best = sorted(runs, key=lambda each: each[1].weekly_unused if turn % 2 else each[1].lost)[:_BEST]
         run(near(rng.choice(best)[0], rng))
-    return [outcome for _, outcome in runs]
+    outcomes = [outcome for _, outcome in runs]
+    if any(plays) and len(instance.prompts) <= _LONGEST_SEARCHED:
+        outcomes.append(_search(instance, min(runs, key=lambda each: each[1].lost)[0], rng, demand))
+    return outcomes
+
+
+def _search(instance: Instance, weights: Weights, rng: random.Random, demand: Demand) -> Outcome:
+    """Send prompts elsewhere that came before one that was lost, as long as no more is lost."""
+    places = {prompt: place for place, prompt in enumerate(instance.prompts)}
+    choices = [_DECLINE, *range(len(instance.plans))]
+
+    def run(overrides: Mapping[Prompt, int]) -> tuple[Outcome, list[Prompt]]:
+        policy = clairvoyant(replace(weights, noise=0.0), demand, 0, overrides)
+        simulation = Simulation(instance, policy, has_readings=False)
+        return simulation.run(), simulation.lost
+
+    overrides: dict[Prompt, int] = {}
+    best, lost = run(overrides)
+    for _ in range(_SEARCH_PROMPTS // len(instance.prompts)):
+        if not lost:
+            break
+        trial = dict(overrides)
+        end = places[rng.choice(lost)]
+        for _ in range(rng.randint(1, 3)):
+            trial[instance.prompts[rng.randint(max(0, end - _NEAR), end)]] = rng.choice(choices)
+        outcome, still_lost = run(trial)
+        if outcome.lost <= best.lost:
+            best, lost, overrides = outcome, still_lost, trial
+    return best
 
 
 def _lefts(login: Login, now_s: float, promised: float) -> list[tuple[Meter, float]]:

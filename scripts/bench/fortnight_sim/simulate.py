@@ -81,7 +81,7 @@ class Simulation:
         self._most = instance.scenario.in_flight or len(instance.prompts) + 1
         self._waiting: deque[Run] = deque()
         self._sessions: dict[int, int] = {}  # session -> its account
-        self.assigned: list[int | None] = []  # each prompt's last account, in the order in which they began
+        self.lost: list[Prompt] = []  # what nobody served
         self._served = self._refusals = self._moves = 0
         self._served_units = self._wasted = 0.0
         self._first_refusal: int | None = None
@@ -143,6 +143,7 @@ class Simulation:
         if chosen is None:
             if self._first_lost is None:
                 self._first_lost = self._served
+            self.lost.append(run.prompt)
             self._end(now_s)
             return
         prompt = run.prompt

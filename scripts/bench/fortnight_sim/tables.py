@@ -57,6 +57,12 @@ def cells_table(results: Results, rules: Sequence[str], *, variations: bool = Fa
     return _markdown(rows)
 
 
+def exact_table(means: Mapping[str, float], count: int) -> list[str]:
+    """Return a row a rule: the mean share of work lost on the small instances that a solver knows the best plan of."""
+    rows = [["rule", f"work lost, mean of {count}"], *([rule, f"{lost:.1%}"] for rule, lost in means.items())]
+    return _markdown(rows)
+
+
 def name_cell(cell: Cell, *, variations: bool = False) -> str:
     """Return a cell in words."""
     if variations:

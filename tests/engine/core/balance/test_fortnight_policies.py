@@ -135,6 +135,18 @@ def test_the_way_leads_from_the_best_rival_to_the_clairvoyant(bench):
     assert [scenario] == [cell for cell, _ in results.worse_cells("sticky")]
 
 
+def test_no_plan_on_a_small_instance_loses_less_than_the_solver_says(bench):
+    pytest.importorskip("scipy")
+    exact = bench("fortnight_sim.exact")
+
+    lost = exact.play(20_002)
+
+    assert lost[exact.LINEAR] - 1e-6 <= lost[exact.OPTIMUM] <= lost["clairvoyant"] + 1e-6
+    assert lost["clairvoyant"] <= min(
+        share for rule, share in lost.items() if rule not in (exact.LINEAR, exact.OPTIMUM)
+    )
+
+
 def test_more_of_our_alerts_come_true_and_more_ends_are_foretold(bench):
     count_alerts = bench("fortnight_sim.alerts").count_alerts
     found = sum((count_alerts(seed, LOAD, "ours (fewest-calls)", "two") for seed in SEEDS), Counter())
