@@ -15,9 +15,11 @@ from oulipoly_engine.core.balance.decision import (
     ALL_FAILED,
     ERROR_LIMIT,
     ERROR_PENALTY,
+    UNKNOWN_LENGTH,
     Candidate,
     Decision,
     ExclusionKind,
+    Expectation,
     Method,
     TieRule,
     Verdict,
@@ -47,12 +49,14 @@ def choose(
     *,
     sticky_to: str | None = None,
     attempted: Collection[str] = frozenset(),
+    expected: Expectation = UNKNOWN_LENGTH,
 ) -> Decision:
     """Decide which of a pool's accounts serves `model` at `now`.
 
     sticky_to: the account last used for the model, to stay on while it is eligible, not failing and not known to be
     out of headroom.
     attempted: accounts that ran out of quota earlier in this invocation; they are not tried again.
+    expected: how long the prompt will be.
     """
     ordered = sorted(candidates, key=lambda candidate: candidate.index)
     rates = pool_rates(candidate.quota for candidate in ordered)
@@ -80,6 +84,7 @@ def choose(
         verdicts=tuple(verdicts),
         band_floor=answer.band_floor,
         sticky_to=sticky_to,
+        expected=expected,
     )
 
 

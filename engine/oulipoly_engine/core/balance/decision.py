@@ -68,6 +68,17 @@ class ExclusionKind(StrEnum):
 QUOTA_EXCLUSIONS = frozenset({ExclusionKind.ATTEMPTED, ExclusionKind.MARKED, ExclusionKind.SPENT})
 
 
+class Expectation(Record):
+    """What a prompt is expected to take; the default says that no run was counted yet."""
+
+    turns: float = 15.0  # mean
+    spread: float = 0.9  # standard deviation of the natural logarithm: half are within a factor of 1.8 of the middle
+    runs: int = 0  # that this rests on: the project's, where it has any
+
+
+UNKNOWN_LENGTH = Expectation()
+
+
 class Candidate(Record):
     """What the balancer is told of one pool member."""
 
@@ -83,6 +94,7 @@ class Candidate(Record):
     refusal: str = ""  # why it cannot do what is asked; empty: it can
     is_known: bool = True  # providers.toml has it
     running: int = 0  # its runs that have not ended, of any model: each will spend a turn at least
+    promised_turns: float = 0.0  # that its runs will still take, of those that are known to be at work
     has_alert: bool = False  # it was told to run out, or to be used up to the threshold, in a cycle that still runs
 
     @property
@@ -143,6 +155,7 @@ class Decision(Record):
     verdicts: tuple[Verdict, ...]  # every candidate, by index
     band_floor: float | None = None  # least score inside the band; None where no band was formed
     sticky_to: str | None = None  # the account that stickiness asked for
+    expected: Expectation = UNKNOWN_LENGTH  # of the prompt
 
     @property
     def readmitted(self) -> tuple[str, ...]:

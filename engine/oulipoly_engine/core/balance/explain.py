@@ -14,6 +14,7 @@ from oulipoly_engine.core.balance.decision import (
     QUOTA_EXCLUSIONS,
     Decision,
     ExclusionKind,
+    Expectation,
     Method,
     TieRule,
     Verdict,
@@ -104,10 +105,11 @@ def _is_calm(decision: Decision) -> bool:
 def decision_to_json(decision: Decision) -> dict[str, object]:
     """Render a decision as JSON values; unknown is null, never 0, and no number is infinite or NaN.
 
-    Keys: model, now, rule, method, index, account, reason, error, sticky_to, band_floor, readmitted (account names) and
-    candidates, by index. A candidate: index, account, chosen, eligible, exclusion (slug) and why_not (clause), score,
-    binding_window (position), in_band, hides_window, worst_projected_used, soonest_reset_hours, live_windows,
-    invocation_count, recent_errors, running, has_alert, turns_since_refresh, reserve, drained, disabled, readmit,
+    Keys: model, now, rule, method, index, account, reason, error, sticky_to, band_floor, readmitted (account names),
+    expected (turns of the prompt, spread of their logarithm, runs that it rests on) and candidates, by index. A
+    candidate: index, account, chosen, eligible, exclusion (slug) and why_not (clause), score, binding_window
+    (position), in_band, hides_window, worst_projected_used, soonest_reset_hours, live_windows, invocation_count,
+    recent_errors, running, promised_turns, has_alert, turns_since_refresh, reserve, drained, disabled, readmit,
     windows. A window: position, label, used, resets_at, hours_to_reset, live, rate, rate_source (own, pool, duration,
     none), projected_used, score. Uses are fractions, hours and scores floats, instants RFC 3339.
     """
@@ -123,8 +125,13 @@ def decision_to_json(decision: Decision) -> dict[str, object]:
         "sticky_to": decision.sticky_to,
         "band_floor": _finite(decision.band_floor),
         "readmitted": list(decision.readmitted),
+        "expected": _expectation_to_json(decision.expected),
         "candidates": [_verdict_to_json(decision, verdict) for verdict in decision.verdicts],
     }
+
+
+def _expectation_to_json(expected: Expectation) -> dict[str, object]:
+    return {"turns": _finite(expected.turns), "spread": _finite(expected.spread), "runs": expected.runs}
 
 
 def _verdict_to_json(decision: Decision, verdict: Verdict) -> dict[str, object]:
@@ -146,6 +153,7 @@ def _verdict_to_json(decision: Decision, verdict: Verdict) -> dict[str, object]:
         "invocation_count": candidate.invocation_count,
         "recent_errors": candidate.recent_errors,
         "running": candidate.running,
+        "promised_turns": _finite(candidate.promised_turns),
         "has_alert": candidate.has_alert,
         "turns_since_refresh": candidate.turns_since_refresh,
         "reserve": _finite(candidate.reserve),

@@ -88,3 +88,22 @@ class CaptureOutcome(Record):
     session_id: str | None  # the CLI's own id; None unless it was learned
     method: CaptureMethod
     error: str | None = None  # one sentence, when the method is "failed"
+
+
+class RunningRun(Record):
+    """A run that goes on, of any of our processes."""
+
+    row_id: int
+    account: str
+    created_at: str  # RFC 3339, as stored
+    session_id: str | None  # the CLI's, also one that it was only asked to begin
+    expected_turns: float | None  # None: it may be idle
+
+
+class Lengths(Record):
+    """How many turns runs have taken: running averages in which recent ones weigh more."""
+
+    runs: int  # 1..
+    turns: float  # mean
+    log_turns: float  # mean of the natural logarithm
+    log_variance: float

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from oulipoly_engine.core.accounts.accounts import Model, Settings
 from oulipoly_engine.core.balance.balance import choose
-from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES, Candidate, Decision, TieRule
+from oulipoly_engine.core.balance.decision import (
+    ERROR_WINDOW_MINUTES,
+    UNKNOWN_LENGTH,
+    Candidate,
+    Decision,
+    Expectation,
+    TieRule,
+)
 from oulipoly_engine.core.quota.windows import DEFAULT_THRESHOLD, LEAST_USED_TO_WARN, QuotaState
+from oulipoly_engine.core.runs.invocations import RunningRun
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import controls, quotas
@@ -26,16 +35,17 @@ def decide(
     *,
     known: Collection[str] | None = None,
     refusals: Mapping[str, str] = NONE_REFUSED,
+    project: str = "",
 ) -> Decision:
     """Return the decision for one more invocation of a model, from what is stored; spent marks that are over go.
 
     attempted: accounts that ran out of quota earlier in the same invocation. known: those of providers.toml; None: all.
-    refusals: why accounts cannot do what is asked.
+    refusals: why accounts cannot do what is asked. project: the folder whose runs tell how long the next will be.
     """
     pool = candidates(store, model, now, known)
     if refusals:
         pool = tuple(replace(each, refusal=refusals.get(each.account, "")) for each in pool)
-    decision = decide_among(store, model, pool, settings, now, attempted)
+    decision = decide_among(store, model, pool, settings, now, attempted, project=project)
     quotas.clear_exhausted(store, decision.readmitted)
     return decision
 
@@ -47,6 +57,8 @@ def decide_among(
     settings: Settings,
     now: datetime,
     attempted: Collection[str] = (),
+    *,
+    project: str = "",
 ) -> Decision:
     """Return the decision among given candidates, and change nothing."""
     return choose(
@@ -56,7 +68,18 @@ def decide_among(
         rule=TieRule(settings.tie_rule),
         sticky_to=invocations.last_account(store, model.recorded_name) if model.sticky else None,
         attempted=attempted,
+        expected=expect_turns(store, model.recorded_name, project),
     )
+
+
+def expect_turns(store: Store, model: str, project: str) -> Expectation:
+    """Return how many turns a prompt will take. model: as runs are recorded. project: their folder."""
+    lengths = invocations.read_lengths(store, model, project)
+    if lengths == (None, None):
+        return UNKNOWN_LENGTH
+    from oulipoly_engine.core.runs.expectation import expect  # noqa: PLC0415 - not before runs were counted
+
+    return expect(*lengths)
 
 
 def candidates(
@@ -72,7 +95,9 @@ def candidates(
     states = quotas.states(store, names)
     counts = invocations.counts(store, model.recorded_name)
     failures = invocations.recent_failures(store, model.recorded_name, now - timedelta(minutes=ERROR_WINDOW_MINUTES))
-    wishes, running = controls.of(store, names), invocations.count_running(store)
+    wishes, running = controls.of(store, names), invocations.find_running(store)
+    running_counts = Counter(run.account for run in running)
+    promised = _promise_turns(store, running, now)
     alerted = _find_alerted(store, [state for name, state in states.items() if not wishes[name].disabled], now)
     since = _count_turns_since_refresh(store, states)
     return tuple(
@@ -82,7 +107,8 @@ def candidates(
             quota=states[member.account],
             invocation_count=counts.get(member.account, 0),
             recent_errors=failures.get(member.account, 0),
-            running=running.get(member.account, 0),
+            running=running_counts[member.account],
+            promised_turns=promised.get(member.account, 0.0),
             has_alert=member.account in alerted,
             turns_since_refresh=since.get(member.account, 0),
             reserve=wishes[member.account].reserve,
@@ -92,6 +118,16 @@ def candidates(
         )
         for member in model.members
     )
+
+
+def _promise_turns(store: Store, running: Sequence[RunningRun], now: datetime) -> dict[str, float]:
+    """Return how many turns the running runs of each account will still take."""
+    if all(run.expected_turns is None for run in running):
+        return {}
+    from oulipoly_engine.core.runs.expectation import promise  # noqa: PLC0415 - not where nothing runs
+    from oulipoly_engine.store.runs import expectations  # noqa: PLC0415 - the same
+
+    return promise(*expectations.read_works(store, running, now))
 
 
 def _count_turns_since_refresh(store: Store, states: Mapping[str, QuotaState]) -> dict[str, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -60,6 +59,7 @@ class Attempt(Record):
     input_args: tuple[str, ...] = ()
     timeout_s: float | None = None
     resumes: str | None = None  # the CLI's id of the session that it is to go on with; None: a new one
+    new_session: str = ""  # the id that its CLI is to give a new one; empty: it is not asked to
 
 
 class Attempted(Record):
@@ -231,7 +231,6 @@ def _workplace(it: Attempt) -> Iterator[_Workplace]:
     """Prepare the command with its files, and take the files away on every way out."""
     with contextlib.ExitStack() as stack:
         capture = it.account.capture if it.resumes is None else CaptureSpec()
-        session_id = str(uuid.uuid4())
         last_message: Path | None = None
         reader: ForcedFlagReader | JsonEventReader | None = None
         if capture.kind is CaptureKind.STDOUT_JSON_EVENT:
@@ -245,14 +244,14 @@ def _workplace(it: Attempt) -> Iterator[_Workplace]:
         elif capture.kind is CaptureKind.FORCED_FLAG_VERIFIED:
             from oulipoly_engine.core.runs.capture import ForcedFlagReader  # noqa: PLC0415 - as above
 
-            reader = ForcedFlagReader(session_id)
+            reader = ForcedFlagReader(it.new_session)
         prompt_args, stdin, given = _transport(it, stack)
         argv = arguments.compose_one_shot(
             it.account,
             it.member,
             input_args=it.input_args,
             capture_args=arguments.capture_args(
-                capture, session_id=session_id, last_message_file=last_message or Path(os.devnull)
+                capture, session_id=it.new_session, last_message_file=last_message or Path(os.devnull)
             ),
             resume_args=() if it.resumes is None else arguments.resume_args(it.account, it.resumes),
             prompt_args=prompt_args,

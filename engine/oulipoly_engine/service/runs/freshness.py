@@ -76,7 +76,7 @@ class Freshness(Record):
         if account not in self.scripts:
             return None
         from oulipoly_engine.service.transcripts.ingest import attach_session
-        from oulipoly_engine.store.runs import invocations
+        from oulipoly_engine.store.runs import expectations, invocations
         from oulipoly_engine.store.sessions import imported
         from oulipoly_engine.store.transcripts import entries
 
@@ -87,7 +87,10 @@ class Freshness(Record):
         for hint in hints:
             if entries.count(self.store, account, hint).entries and imported.attach(self.store, row.row_id, hint):
                 return hint
-        return attach_session(self.store, row, evidence)
+        session_id = attach_session(self.store, row, evidence)
+        if session_id is not None and row.finished_at is not None:
+            expectations.count_turns(self.store, account, row.finished_at)
+        return session_id
 
     def catch_up(self, account: str) -> None:
         """Store what an ended run has added to its account's transcripts, unless `after_run` has done so.

@@ -37,7 +37,7 @@ from oulipoly_engine.process.liveness import here, start_ticks
 from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts.environment import read_environment
-from oulipoly_engine.service.quota.choose import decide
+from oulipoly_engine.service.quota.choose import decide, expect_turns
 from oulipoly_engine.service.runs import final_write, orphans, results
 from oulipoly_engine.service.runs.attempt import Attempt, Attempted, Face, attempt, refuse_returned, with_category
 from oulipoly_engine.service.runs.freshness import Freshness
@@ -206,6 +206,7 @@ class Invoker(Record, frozen=False):
         channel = ReturnChannel(self.paths, identity)
         env |= markers.parent_env(account.name, identity) | channel.variables
         more_args, more_env = self._hand_over(request, account, member, env)
+        gives_id = account.capture.kind is CaptureKind.FORCED_FLAG_VERIFIED and chosen.resumes is None
         return Attempt(
             uuid=identity,
             account=account,
@@ -218,6 +219,7 @@ class Invoker(Record, frozen=False):
             working_directory=request.working_directory,
             timeout_s=request.timeout_s,
             resumes=chosen.resumes,
+            new_session=str(uuid.uuid4()) if gives_id else "",
         )
 
     def _hand_over(
@@ -251,6 +253,7 @@ class Invoker(Record, frozen=False):
 
     def _begin(self, request: Request, it: Attempt, chosen: Chosen, number: int) -> int:
         parent = request.parent
+        project = str(request.working_directory)
         row_id = invocations.begin(
             self.store,
             invocations.NewInvocation(
@@ -261,13 +264,16 @@ class Invoker(Record, frozen=False):
                 created_at=self.clock.now(),
                 parent=None if parent is None else (parent.source, parent.id),
                 attempt=number,
-                working_directory=str(request.working_directory),
+                working_directory=project,
                 owner_pid=os.getpid(),
                 owner_place=here(),
                 session_id=chosen.resumes,
                 capture_method="none" if chosen.resumes is None else "resumed",
                 resume_input_id=chosen.asked_id,
                 decision_json=_render_decision(chosen.decision, it.prompt),
+                project=project,
+                expected_turns=expect_turns(self.store, chosen.model_name, project).turns,
+                planned_session=it.new_session or None,
             ),
         )
         if self.store.has_readers():
@@ -510,7 +516,8 @@ class _FromPool(Record, frozen=False):
 
     def _decide(self, tried: Sequence[str]) -> Decision:
         at = self.invoker
-        return decide(at.store, self._model(), at.settings, at.clock.now(), tried, known=at.accounts)
+        project = str(self.request.working_directory)
+        return decide(at.store, self._model(), at.settings, at.clock.now(), tried, known=at.accounts, project=project)
 
     def _model(self) -> Model:
         if self.request.model is None:

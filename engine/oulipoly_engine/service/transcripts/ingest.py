@@ -33,7 +33,7 @@ from oulipoly_engine.process.script import ScriptResult, run_script
 from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.runs import expectations, invocations
 from oulipoly_engine.store.sessions import imported, leaves
 from oulipoly_engine.store.transcripts import entries, takeovers
 
@@ -153,13 +153,14 @@ class Ingester(Record):
 
     def _alone(self, name: str, scan: Callable[[], IngestResult]) -> IngestResult:
         """Scan an account unless anybody else does right now."""
-        begun = time.monotonic()
+        begun, began_at = time.monotonic(), self.clock.now()
         try:
             with try_lock(self.locks / f"{name}.lock") as is_ours:
                 if not is_ours or not (self.settle is None or self.settle(name)):
                     return IngestResult(name, Kind.IN_FLIGHT)
                 result = scan()
                 attach_lost(self.store, name)
+                expectations.count_turns(self.store, name, began_at)
         except StoreUnusable as error:
             result = _make_failure(name, error.message)
         except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 APPLICATION_ID = 0x6F_75_6C_70  # "oulp"; SQLite keeps it at byte 68 of the file
-CURRENT_VERSION = 32
+CURRENT_VERSION = 33
 MINIMUM_VERSION = 1  # older files are brought forward from here
 WAY_OUT = "run `agents state rebuild --yes` to set it aside as a backup and start a fresh one"
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.store.base.orm import SQL, AutoField, Check, CompositeKey, Default, IntegerField, TextField
+from oulipoly_engine.store.base.orm import (
+    SQL,
+    AutoField,
+    Check,
+    CompositeKey,
+    Default,
+    DoubleField,
+    IntegerField,
+    TextField,
+)
 from oulipoly_engine.store.models.base import Row, references
 
 
@@ -44,6 +53,31 @@ InvocationRow.add_index(
     where=SQL("status = 'failed'"),
     name="idx_invocations_recent_failures",
 )
+InvocationRow.add_index(InvocationRow.provider_name, where=SQL("status = 'running'"), name="idx_invocations_running")
+
+
+class ExpectationRow(Row, table_name="run_expectations"):
+    """How many turns an invocation was expected to take, and how many it took."""
+
+    invocation_id = IntegerField(primary_key=True, constraints=[references("invocations", "id")])
+    project = TextField()
+    expected_turns = DoubleField()
+    planned_session = TextField(null=True)  # that its CLI was asked to begin
+    turns = IntegerField(null=True)  # None: not counted yet
+
+
+ExpectationRow.add_index(ExpectationRow.invocation_id, where=SQL("turns IS NULL"), name="idx_run_expectations_open")
+
+
+class LengthsRow(Row, table_name="run_lengths", primary_key=CompositeKey("model_name", "project")):
+    """How long the runs of a model have been, of a project or, where that is empty, of all."""
+
+    model_name = TextField()
+    project = TextField()
+    runs = IntegerField()
+    turns = DoubleField()
+    log_turns = DoubleField()
+    log_variance = DoubleField()
 
 
 class DecisionRow(Row, table_name="decisions"):

@@ -6,15 +6,16 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.runs.invocations import NOT_KEPT, Invocation, Outcome, Status
+from oulipoly_engine.core.runs.invocations import NOT_KEPT, Invocation, Lengths, Outcome, RunningRun, Status
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import LOOK_BACK, Store
 from oulipoly_engine.store.base.dialect import each_of, literal
-from oulipoly_engine.store.base.orm import EXCLUDED, Query, fn
-from oulipoly_engine.store.models.runs import AccountCounterRow, DecisionRow, InvocationRow
+from oulipoly_engine.store.base.orm import EXCLUDED, JOIN, Query, fn
+from oulipoly_engine.store.models.runs import AccountCounterRow, DecisionRow, ExpectationRow, InvocationRow, LengthsRow
 from oulipoly_engine.store.quota import quotas
 
+ALL_PROJECTS = ""
 _LAST_ERROR_LIMIT = 500  # characters; contract 1.8
 _MOST_LOST = 100  # runs without a session that a scan looks for
 _NO_FAILURES = ("guard_drop", "stdout_failed", "stdout_closed", NOT_KEPT)  # beside what we interrupted
@@ -39,6 +40,9 @@ class NewInvocation(Record):
     capture_method: str = "none"
     resume_input_id: str | None = None
     decision_json: str | None = None
+    project: str = ""  # whose lengths tell how long the run will be; a folder
+    expected_turns: float | None = None  # None: it is not charged, for it may be idle
+    planned_session: str | None = None  # that its CLI is asked to begin
 
 
 def begin(store: Store, new: NewInvocation) -> int:
@@ -66,6 +70,14 @@ def begin(store: Store, new: NewInvocation) -> int:
         )
         if new.decision_json is not None:
             store.insert(DecisionRow, invocation_id=row_id, decision=new.decision_json)
+        if new.expected_turns is not None:
+            store.insert(
+                ExpectationRow,
+                invocation_id=row_id,
+                project=new.project,
+                expected_turns=new.expected_turns,
+                planned_session=new.planned_session,
+            )
     return row_id
 
 
@@ -271,18 +283,34 @@ def counts(store: Store, model: str) -> dict[str, int]:
 
 
 @compile_query
-def _running() -> Query:
+def _select_running() -> Query:
     row = InvocationRow
+    expected = ExpectationRow
+    session_id = fn.COALESCE(row.session_id, expected.planned_session)
     return (
-        row.select(row.provider_name, fn.COUNT(row.id))
+        row.select(row.id, row.provider_name, row.created_at, session_id, expected.expected_turns)
+        .join(expected, JOIN.LEFT_OUTER, on=(expected.invocation_id == row.id))
         .where(row.id > _long_ago(), literal(row.status == "running"), row.provider_name.is_null(False))
-        .group_by(row.provider_name)
     )
 
 
-def count_running(store: Store) -> dict[str, int]:
-    """Return how many of the recent runs go on, by account."""
-    return {str(account): int(count) for account, count in store.rows(_running())}
+def find_running(store: Store) -> tuple[RunningRun, ...]:
+    """Return the recent runs that go on and have an account."""
+    return tuple(RunningRun(*row) for row in store.rows(_select_running()))
+
+
+@compile_query
+def _select_lengths(model: Parameter, project: Parameter) -> Query:
+    row = LengthsRow
+    return row.select(row.project, row.runs, row.turns, row.log_turns, row.log_variance).where(
+        row.model_name == model, row.project.in_((project, ALL_PROJECTS))
+    )
+
+
+def read_lengths(store: Store, model: str, project: str) -> tuple[Lengths | None, Lengths | None]:
+    """Return how long a project's runs of a model have been, and all of the model's; None: none was counted."""
+    lengths = {name: Lengths(*averages) for name, *averages in store.rows(_select_lengths(model, project))}
+    return (lengths.get(project) if project else None), lengths.get(ALL_PROJECTS)
 
 
 @compile_query

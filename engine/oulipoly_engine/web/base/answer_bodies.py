@@ -213,6 +213,7 @@ class Candidate(BaseModel):
     invocation_count: int
     recent_errors: int
     running: int = Field(description="Its runs that have not ended.")
+    promised_turns: float | None = Field(description="What its work that runs will still take.")
     has_alert: bool = Field(description="It was told to run out in a cycle that still runs.")
     turns_since_refresh: int
     reserve: float | None
@@ -220,6 +221,14 @@ class Candidate(BaseModel):
     disabled: bool
     readmit: bool
     windows: list[DecisionWindow]
+
+
+class Expectation(BaseModel):
+    """How long a prompt is expected to be."""
+
+    turns: float | None
+    spread: float | None = Field(description="Standard deviation of their natural logarithm.")
+    runs: int = Field(description="Those that it rests on.")
 
 
 class Decision(BaseModel):
@@ -236,6 +245,7 @@ class Decision(BaseModel):
     sticky_to: str | None
     band_floor: float | None
     readmitted: list[str]
+    expected: Expectation
     candidates: list[Candidate]
     stale: list[str] = Field(description="Accounts whose quota was read too long ago.")
 

@@ -42,6 +42,7 @@ def test_document_holds_the_whole_answer():
         "sticky_to": None,
         "band_floor": None,
         "readmitted": [],
+        "expected": {"turns": 15.0, "spread": 0.9, "runs": 0},
         "candidates": [
             {
                 "index": 0,
@@ -60,6 +61,7 @@ def test_document_holds_the_whole_answer():
                 "invocation_count": 2,
                 "recent_errors": 0,
                 "running": 0,
+                "promised_turns": 0.0,
                 "has_alert": False,
                 "turns_since_refresh": 40,
                 "reserve": 0.0,

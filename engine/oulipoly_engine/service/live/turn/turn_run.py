@@ -11,6 +11,7 @@ from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live.turn.session_record import SessionRecord
+from oulipoly_engine.service.quota.choose import expect_turns
 from oulipoly_engine.store.agents.work_of_session import note_work_of_session
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
@@ -60,6 +61,8 @@ class TurnRun:
                 owner_pid=process.owner_pid,
                 owner_place=here(),
                 session_id=session.native_id,
+                project=session.workspace,
+                expected_turns=expect_turns(self._store, process.model_name, session.workspace).turns,
             ),
         )
         live_sessions.insert_turn(self._store, replace(turn, invocation_uuid=identity))
