@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 from fortnight_sim.vendor import Plan, Seen, instant
 from oulipoly_engine.core.balance.balance import Candidate
-from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES
+from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES, Expectation
 from oulipoly_engine.core.quota.burn import learn
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.runs.expectation import RunningWork, add_length, expect, promise
+from oulipoly_engine.core.runs.invocations import Lengths
 from oulipoly_engine.records import replace
 
 if TYPE_CHECKING:
-    from fortnight_sim.simulate import Simulation
+    from fortnight_sim.simulate import Run, Simulation
     from fortnight_sim.work import Prompt
 
 
@@ -30,7 +32,7 @@ class Known:
         self.asked_s = self.blocked_until_s = self.began_s = -1e9
         self.marked_s: float | None = None  # when it last refused, until a reading comes
         self.calls = 0  # ended
-        self.running = 0
+        self.runs: list[Run] = []  # that go on
         self.turns = 0  # since the last reading
         self.errors: deque[float] = deque()
         self.history: list[tuple[float, tuple[Seen, ...]]] = []
@@ -42,6 +44,15 @@ class Known:
         self._untaught.append((now_s, windows, self.turns))
         self.history.append((now_s, windows))
         self.windows, self.read_s, self.marked_s, self.turns = windows, now_s, None, 0
+
+    @property
+    def running(self) -> int:
+        """Return how many runs go on."""
+        return len(self.runs)
+
+    def leave(self, run: Run) -> None:
+        """Count a run as ended."""
+        self.runs = [other for other in self.runs if other is not run]
 
     @property
     def quota(self) -> QuotaState:
@@ -100,6 +111,7 @@ class View:
         self.project, self.model = 0, "model"
         self.session: int | None = None
         self.memory: dict[str, float] = {}  # what a policy keeps from one choice to the next
+        self._lengths: dict[tuple[int | None, str], Lengths] = {}  # of past runs, by project and model, and by model
         # Only where the policy is clairvoyant:
         self.truth: Simulation | None = None
         self.prompt: Prompt | None = None
@@ -127,8 +139,23 @@ class View:
         """Return the accounts that are not known to be spent, by index."""
         return [known for known in self.accounts if self.is_open(known)]
 
+    def learn_length(self, project: int, model: str, turns: int) -> None:
+        """Count a run that did well, as our product does."""
+        for key in ((project, model), (None, model)):
+            self._lengths[key] = add_length(self._lengths.get(key), turns)
+
+    def expectation(self) -> Expectation:
+        """Return how long our product expects the prompt to be."""
+        return expect(self._lengths.get((self.project, self.model)), self._lengths.get((None, self.model)))
+
     def candidates(self) -> list[Candidate]:
         """Return the accounts as our product would give them to its choice."""
+        works = [
+            RunningWork(known.plan.name, run.expected_turns, run.prompt.turns - run.turns_left)
+            for known in self.accounts
+            for run in known.runs
+        ]
+        promised = promise(works, {})
         return [
             Candidate(
                 known.index,
@@ -138,6 +165,7 @@ class View:
                 _recent(known, self.now_s),
                 known.turns,
                 running=known.running,
+                promised_turns=promised.get(known.plan.name, 0.0),
             )
             for known in self.accounts
         ]

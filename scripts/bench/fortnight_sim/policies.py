@@ -18,14 +18,16 @@ def ours(rule: TieRule, *, sticky: bool = False) -> Policy:
         candidates = view.candidates()
         stay = candidates[view.last].account if sticky and view.last is not None else None
         attempted = {candidates[index].account for index in view.attempted}
-        return choose("model", candidates, view.now, rule, sticky_to=stay, attempted=attempted).index
+        return choose(
+            "model", candidates, view.now, rule, sticky_to=stay, attempted=attempted, expected=view.expectation()
+        ).index
 
     return decide
 
 
 OURS: Mapping[str, Policy] = {
     **{f"ours ({rule})": ours(rule) for rule in TieRule},
-    "ours, sticky": ours(TieRule.FEWEST_CALLS, sticky=True),
+    "ours (sticky)": ours(TieRule.FEWEST_CALLS, sticky=True),
 }
 POLICIES: Mapping[str, Policy] = {**OURS, **RIVALS}
 DEFAULT = f"ours ({TieRule.FEWEST_CALLS})"

@@ -50,6 +50,7 @@ class Run(Record, frozen=False):
     attempted: frozenset[int] = frozenset()
     account: int = -1  # -1: not begun
     turns_left: int = 0
+    expected_turns: float = 0.0  # as our product expected them when it began
     spent: float = 0.0  # units, on its present account
     move_cost: float = 0.0  # units, to be charged with its first turns
 
@@ -156,7 +157,9 @@ class Simulation:
         self._view.last = run.account = chosen
         run.turns_left = prompt.turns
         self.promised[chosen] += prompt.cost
-        self._known[chosen].running += 1
+        if self._has_readings:
+            run.expected_turns = self._view.expectation().turns
+            self._known[chosen].runs.append(run)
         self._known[chosen].began_s = now_s
         self._go_on(now_s, run)
 
@@ -178,7 +181,9 @@ class Simulation:
             self._read_if_due(now_s, login, known)
         if run.turns_left <= 0:
             known.calls += 1
-            known.running -= 1
+            known.leave(run)
+            if self._has_readings:
+                self._view.learn_length(prompt.project, prompt.model, prompt.turns)
             self._served += 1
             self._served_units += prompt.turns * prompt.turn_cost
             self._wasted += run.spent - prompt.turns * prompt.turn_cost
@@ -211,7 +216,7 @@ class Simulation:
         self.promised[run.account] -= run.turns_left * run.prompt.turn_cost
         self._wasted += run.spent
         known.calls += 1
-        known.running -= 1
+        known.leave(run)
         known.errors.append(now_s)
         known.marked_s = now_s
         self._begin(now_s, Run(run.prompt, run.attempted | {run.account}))
