@@ -17,7 +17,7 @@ or cuts off a prompt is marked, and the prompt begins again on another; when nob
   refusals          how often accounts refused or cut off a prompt
   before the first  prompts served before an account first refused or cut off one; all, if none ever did
   unused            quota left at the weekly resets, weighted by plan size
-  wasted            spent on what was cut off, or on moves of sessions, as a share of the work wanted
+  unused or wasted  the same, with what went into prompts that were cut off
 
 Rules are designed on seeds 20000 to 20999; what is published begins at 40000. The most-headroom rule was designed on
 seeds 0 to 29, the rule of alerts on 5000 to 5029, with fresh seeds from 7000.

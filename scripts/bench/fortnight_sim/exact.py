@@ -128,6 +128,6 @@ def _cycles(meter: Meter, prompts: Sequence[Prompt]) -> dict[tuple[float, float]
     cycles: dict[tuple[float, float], list[int]] = defaultdict(list)
     for place, prompt in enumerate(prompts):
         meter.pass_time(prompt.at_s)
-        begin_s = meter.ended[-1][0] if meter.ended else 0.0
+        begin_s = meter.ended[-1].at_s if meter.ended else 0.0
         cycles[meter.spent, begin_s].append(place)
     return cycles

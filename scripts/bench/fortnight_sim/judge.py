@@ -21,7 +21,6 @@ from fortnight_sim.vendor import FLEETS, capacity
 from oulipoly_engine.records import Record, replace
 
 CLAIRVOYANT = "clairvoyant"
-MEASURES = ("lost", "refusals", "first_refusal", "weekly_unused")
 _RESAMPLES, _LEVEL = 400, 0.025
 _HIGHER_IS_BETTER = "first_refusal"
 
@@ -62,7 +61,7 @@ def measure(outcome: Outcome) -> Values:
         "refusals": outcome.refusals,
         "first_refusal": outcome.first_refusal,
         "weekly_unused": outcome.weekly_unused,
-        "wasted": outcome.wasted_units,
+        "weekly_useless": outcome.weekly_useless,
     }
 
 
@@ -78,7 +77,7 @@ def best_of(plays: Sequence[Values], rules: Mapping[str, Values]) -> Values:
         "refusals": min(values["refusals"] for values in sound),
         "first_refusal": max(values["first_refusal"] for values in sound),
         "weekly_unused": min(values["weekly_unused"] for values in plays),
-        "wasted": min(values["wasted"] for values in sound),
+        "weekly_useless": min(values["weekly_useless"] for values in plays),
     }
 
 

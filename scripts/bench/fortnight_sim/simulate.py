@@ -34,6 +34,7 @@ class Outcome(Record):
     weekly_unused: float  # share of the weekly quota that was left at the resets, weighted by plan size
     burst_unused: float  # the same of the 5 h windows that were opened
     served_units: float  # share of the wanted units that belongs to served prompts
+    weekly_useless: float  # the share of it that was left or went into what was cut off
     wasted_units: float  # units spent on what was cut off or on moves, as a share of the wanted ones
     moves: int = 0  # times that a session went on with another account
 
@@ -118,8 +119,12 @@ class Simulation:
                     if label == meter.label
                 ]
                 last = [
-                    Reading(instant(at_s - BEFORE_RESET_S), round(100 * spent / size) / 100, instant(at_s))
-                    for at_s, spent, size in meter.ended
+                    Reading(
+                        instant(ended.at_s - BEFORE_RESET_S),
+                        round(100 * ended.spent / ended.size) / 100,
+                        instant(ended.at_s),
+                    )
+                    for ended in meter.ended
                 ]
                 histories[known.plan.name, meter.label] = sorted(readings + last, key=lambda reading: reading.at)
         return histories
@@ -215,6 +220,8 @@ class Simulation:
             self._first_refusal = self._served
         self.promised[run.account] -= run.turns_left * run.prompt.turn_cost
         self._wasted += run.spent
+        for meter in self.logins[run.account].meters:
+            meter.wasted += run.spent
         known.calls += 1
         known.leave(run)
         known.errors.append(now_s)
@@ -257,24 +264,26 @@ class Simulation:
             first_refusal=self._served if self._first_refusal is None else self._first_refusal,
             first_lost=self._served if self._first_lost is None else self._first_lost,
             refusals=self._refusals,
-            weekly_unused=self._unused("weekly"),
-            burst_unused=self._unused("5h-burst"),
+            weekly_unused=self._share_left("weekly"),
+            weekly_useless=self._share_left("weekly", is_waste_left=True),
+            burst_unused=self._share_left("5h-burst"),
             served_units=self._served_units / wanted,
             wasted_units=self._wasted / wanted,
             moves=self._moves,
         )
 
-    def _unused(self, label: str) -> float:
+    def _share_left(self, label: str, *, is_waste_left: bool = False) -> float:
         ended = [
-            (spent, size)
+            cycle
             for login in self.logins
             for meter in login.meters
             if meter.label == label
-            for at_s, spent, size in meter.ended
-            if at_s <= FORTNIGHT
+            for cycle in meter.ended
+            if cycle.at_s <= FORTNIGHT
         ]
-        offered = sum([size for _, size in ended])
-        return 1 - sum([spent for spent, _ in ended]) / offered if offered else 0.0
+        offered = sum([cycle.size for cycle in ended])
+        used = sum([cycle.spent - (cycle.wasted if is_waste_left else 0.0) for cycle in ended])
+        return 1 - used / offered if offered else 0.0
 
 
 def simulate(instance: Instance, policy: Policy) -> Outcome:

@@ -13,14 +13,32 @@ BEGIN = "<!-- fortnight: what follows is written by scripts/bench/fortnight.py -
 END = "<!-- fortnight: end -->"
 
 
+def _percents(value: Mean) -> str:
+    return f"{value.mean:.1%} ({value.low:.1%} to {value.high:.1%})"
+
+
+def _numbers(value: Mean) -> str:
+    return f"{value.mean:.0f} ({value.low:.0f} to {value.high:.0f})"
+
+
+def _shares(value: Mean | None) -> str:
+    return "-" if value is None else f"{value.mean:.2f} ({value.low:.2f} to {value.high:.2f})"
+
+
+_MEASURES = {  # the columns' heads, and how many digits tell their means
+    "lost": ("work lost", _percents),
+    "refusals": ("refusals", _numbers),
+    "first_refusal": ("before the first", _numbers),
+    "weekly_unused": ("unused", _percents),
+    "weekly_useless": ("unused or wasted", _percents),
+}
+
+
 def rules_table(results: Results) -> list[str]:
     """Return a row a rule, those that lose least first: each measure's mean, and what 95 % of the bootstraps say."""
-    rows = [["rule", "work lost", "refusals", "before the first", "unused", "wasted"]]
+    rows = [["rule", *(name for name, _ in _MEASURES.values())]]
     for rule in sorted(results.rules, key=lambda rule: results.mean(rule, "lost").mean):
-        means = [results.mean(rule, measure) for measure in ("lost", "refusals", "first_refusal", "weekly_unused")]
-        lost, refusals, first, unused = means
-        wasted = results.mean(rule, "wasted").mean
-        rows.append([rule, _percents(lost), _numbers(refusals), _numbers(first), _percents(unused), f"{wasted:.1%}"])
+        rows.append([rule, *(show(results.mean(rule, measure)) for measure, (_, show) in _MEASURES.items())])
     return _markdown(rows)
 
 
@@ -30,13 +48,7 @@ def way_table(results: Results, rules: Sequence[str]) -> list[str]:
     for rule in rules:
         head += [rule, "of the way", "x the rival's"]
     rows = [head]
-    for name, measure in (
-        ("work lost", "lost"),
-        ("refusals", "refusals"),
-        ("before the first", "first_refusal"),
-        ("unused", "weekly_unused"),
-    ):
-        show = _percents if measure in ("lost", "weekly_unused") else _numbers
+    for measure, (name, show) in _MEASURES.items():
         rival = results.best_rival(measure)
         row = [name, f"{rival}: {show(results.mean(rival, measure))}", show(results.mean(CLAIRVOYANT, measure))]
         for rule in rules:
@@ -111,15 +123,3 @@ def _markdown(rows: Sequence[Sequence[str]]) -> list[str]:
         "| " + " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) + " |" for row in rows
     ]
     return [lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]
-
-
-def _percents(value: Mean) -> str:
-    return f"{value.mean:.1%} ({value.low:.1%} to {value.high:.1%})"
-
-
-def _numbers(value: Mean) -> str:
-    return f"{value.mean:.0f} ({value.low:.0f} to {value.high:.0f})"
-
-
-def _shares(value: Mean | None) -> str:
-    return "-" if value is None else f"{value.mean:.2f} ({value.low:.2f} to {value.high:.2f})"

@@ -67,24 +67,35 @@ def instant(at_s: float) -> datetime:
     return ORIGIN + timedelta(seconds=at_s)
 
 
+class Ended(Record):
+    """A cycle of a window that is over."""
+
+    at_s: float
+    spent: float
+    size: float
+    wasted: float  # of what was spent: on prompts that were cut off
+
+
 class Meter:
     """One window of one account as the vendor keeps it."""
 
-    __slots__ = ("_late", "ended", "label", "length_s", "resets_s", "rolls", "size", "spent", "total")
+    __slots__ = ("_late", "ended", "label", "length_s", "resets_s", "rolls", "size", "spent", "total", "wasted")
 
     def __init__(self, label: str, size: float, length_s: float, resets_s: float | None, *, rolls: bool) -> None:
         self.label, self.size, self.length_s, self.rolls = label, size, length_s, rolls
         self.resets_s = resets_s  # None: rolls, and nothing was spent since the last reset
         self.spent = 0.0
+        self.wasted = 0.0  # of what was spent: on prompts that were cut off
         self.total = 0.0  # units charged in all, never reset
-        self.ended: list[tuple[float, float, float]] = []  # each reset that came, the units spent by then, the size
+        self.ended: list[Ended] = []
         self._late: deque[tuple[float, float]] = deque()
 
     def pass_time(self, now_s: float) -> None:
         """Reset the window as often as its time came."""
         while self.resets_s is not None and now_s >= self.resets_s:
-            self.ended.append((self.resets_s, min(self.size, self.spent), self.size))
-            self.spent = 0.0
+            spent = min(self.size, self.spent)
+            self.ended.append(Ended(self.resets_s, spent, self.size, min(spent, self.wasted)))
+            self.spent = self.wasted = 0.0
             self._late.clear()
             self.resets_s = None if self.rolls else self.resets_s + self.length_s
 

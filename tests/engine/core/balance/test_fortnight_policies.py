@@ -107,6 +107,21 @@ def test_policies_pass_over_what_is_known_to_be_spent(bench):
     assert all(rule(view) in (1, 2) for rule in rivals.RIVALS.values())
 
 
+def test_rules_of_ours_see_what_the_product_would_have_learned(bench):
+    known, vendor = bench("fortnight_sim.known"), bench("fortnight_sim.vendor")
+    learn, windows = bench("oulipoly_engine.core.quota.burn").learn, bench("oulipoly_engine.core.quota.windows")
+    account, quota = known.Known(0, vendor.Plan("a", 100, None)), windows.QuotaState("a")
+
+    for at_s, used, turns in ((0, 0.1, 0), (60, 0.1, 0), (120, 0.1, 12), (180, 0.3, 9), (240, 0.3, 0), (300, 0.0, 3)):
+        account.turns = turns
+        account.take(at_s, (("weekly", used, 9e5),))
+        reading = [windows.Window(0, used, vendor.instant(9e5), label="weekly")]
+        quota = learn(quota, reading, turns, vendor.instant(at_s))
+
+    assert quota == account.quota
+    assert quota.windows[0].last_delta_turns == 21
+
+
 def test_no_rule_is_ahead_of_the_clairvoyant_in_its_own_measure(bench):
     judge, scenario = bench("fortnight_sim.judge"), bench("fortnight_sim.scenario").Scenario("two", 0.9, 3, 8)
     rules = ("ours (most-headroom)", "round-robin", "soonest-reset")
