@@ -29,9 +29,11 @@ import argparse
 import itertools
 import json
 import os
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
+from typing import Any
 
 from fortnight_sim import exact, oracle, tables
 from fortnight_sim.alerts import RULES, count_alerts
@@ -45,7 +47,11 @@ from oulipoly_engine.records import asdict
 
 FIRST_SEED = 40000
 _NEAR_CAPACITY = 0.9
-_QUICK_PLAYS = (8, 4)
+_MAIN, _MANY, _FAULTS = "In sequence and 8 in flight", "30 accounts", "What goes wrong"
+_LONG_SEEDS = 30  # of forecasts and alerts
+_QUICK_SEEDS, _QUICK_PLAYS = 4, (8, 4)  # seeds a cell, and plays of the clairvoyant
+_WHOLE = {_MAIN: (15, oracle.PLAYS), _MANY: (3, (3, 3))}
+_WHOLE_ELSE = (6, oracle.PLAYS)
 
 Counts = Counter[tuple[str, str, str]]  # (rule of alerts, window, what came of it) -> cycles
 
@@ -53,27 +59,36 @@ Counts = Counter[tuple[str, str, str]]  # (rule of alerts, window, what came of 
 def main() -> int:
     """Play the fortnights and print the tables."""
     options = _parse()
-    seeds = range(options.first_seed, options.first_seed + max(2, options.seeds or (15 if options.whole else 4)))
+    seeds = range(options.first_seed, options.first_seed + max(2, options.seeds or _LONG_SEEDS))
+    fleets = options.fleet or ["five"]
     with ProcessPoolExecutor(options.processes, initializer=_begin_worker, initargs=(options.nice,)) as workers:
         if options.exact:
             print("\n".join(_exact_lines(workers, options.first_seed)))
         elif options.alerts:
-            counts = _play_alerts(workers, seeds, options.fleet or ["five"])
-            print(json.dumps(_alert_document(counts)) if options.json else "\n".join(_alert_lines(counts)))
+            alerts = {fleet: _play_alerts(workers, seeds, fleet) for fleet in fleets}
+            _print(options, {fleet: _alert_document(counts) for fleet, counts in alerts.items()}, alerts, _alert_lines)
         elif options.forecasts:
-            fleets = options.fleet or ["five"]
-            jobs = [(seed, _NEAR_CAPACITY, fleet) for fleet in fleets for seed in seeds]
-            found = [trial for each in workers.map(_score, jobs) for trial in each]
-            print(json.dumps([*map(asdict, found)]) if options.json else "\n".join(_forecast_lines(found)))
+            scores = {fleet: _play_forecasts(workers, seeds, fleet) for fleet in fleets}
+            _print(options, {fleet: [*map(asdict, found)] for fleet, found in scores.items()}, scores, _forecast_lines)
         else:
-            sections = _play(workers, seeds, options)
-            lines = list(_lines(sections, options.judge, seeds))
+            sections = _play(workers, options)
+            lines = list(_lines(sections, options.judge, options.first_seed))
             if options.whole:
                 lines += ["", *_exact_lines(workers, options.first_seed)]
             print(json.dumps(tables.document(sections)) if options.json else "\n".join(lines))
             if options.docs:
                 tables.write_page(lines)
     return 0
+
+
+def _print(
+    options: argparse.Namespace, document: object, by_fleet: Mapping[str, Any], lines: Callable[[Any], Iterator[str]]
+) -> None:
+    if options.json:
+        print(json.dumps(document))
+        return
+    for fleet, found in by_fleet.items():
+        print(f"{fleet}:", *lines(found), sep="\n")
 
 
 def _parse() -> argparse.Namespace:
@@ -134,15 +149,15 @@ def _sections(options: argparse.Namespace) -> dict[str, list[Scenario]]:
             ]
         }
     if not options.whole:
-        return {"In sequence and 8 in flight": _grid(["two", "five"], (0.7, 0.9, 1.1), (1, 8))}
+        return {_MAIN: _grid(["two", "five"], (0.7, 0.9, 1.1), (1, 8))}
     return {
-        "In sequence and 8 in flight": _grid(["two", "two-equal", "five", "five-equal"], LOADS, (1, 8)),
-        "30 accounts": _grid(["thirty"], (0.7, 1.1), (1, 8)),
+        _MAIN: _grid(["two", "two-equal", "five", "five-equal"], LOADS, (1, 8)),
+        _MANY: _grid(["thirty"], (0.7, 1.1), (1, 8)),
         "Other numbers in flight, and bursts": [
             *_grid(["five"], (0.7, 1.1), (2, 4, 16)),
             *(Scenario("five", load, 0, None, BURST) for load in (0.7, 1.1)),
         ],
-        "What goes wrong": [
+        _FAULTS: [
             Scenario("five", _NEAR_CAPACITY, 0, 8, 1, frozenset(names))
             for names in [(), *((name,) for name in VARIATIONS)]
         ],
@@ -153,16 +168,21 @@ def _grid(fleets: Sequence[str], loads: Sequence[float], counts: Sequence[int]) 
     return [Scenario(fleet, load, 0, count) for fleet, load, count in itertools.product(fleets, loads, counts)]
 
 
-def _play(workers: Executor, seeds: Sequence[int], options: argparse.Namespace) -> dict[str, Results]:
+def _play(workers: Executor, options: argparse.Namespace) -> dict[str, Results]:
     rules = options.rules or list(POLICIES)
-    plays = (0, 0) if options.no_clairvoyant else oracle.PLAYS if options.whole else _QUICK_PLAYS
-    return {
-        name: play(workers, cells, seeds[:5] if "30" in name else seeds, rules, plays)
-        for name, cells in _sections(options).items()
-    }
+    played = {}
+    for name, cells in _sections(options).items():
+        count, plays = options.seeds or _QUICK_SEEDS, _QUICK_PLAYS
+        if options.whole:
+            count, plays = _WHOLE.get(name, _WHOLE_ELSE)
+            count = options.seeds or count
+        seeds = range(options.first_seed, options.first_seed + max(2, count))
+        print(f"{name}: {len(cells)} cells, {len(seeds)} seeds each", file=sys.stderr)
+        played[name] = play(workers, cells, seeds, rules, (0, 0) if options.no_clairvoyant else plays)
+    return played
 
 
-def _lines(sections: Mapping[str, Results], judged: str, seeds: Sequence[int]) -> Iterator[str]:
+def _lines(sections: Mapping[str, Results], judged: str, first_seed: int) -> Iterator[str]:
     for place, (name, results) in enumerate(sections.items()):
         ours = [rule for rule in dict.fromkeys((judged, DEFAULT)) if rule in results.rules]
         count = len(next(iter(results.cells.values())))
@@ -170,14 +190,14 @@ def _lines(sections: Mapping[str, Results], judged: str, seeds: Sequence[int]) -
             yield ""
         yield f"### {name}"
         yield ""
-        yield f"{len(results.cells)} cells, {count} seeds each from {seeds[0]}; in brackets 95 % by bootstrap."
+        yield f"{len(results.cells)} cells, {count} seeds each from {first_seed}; in brackets 95 % by bootstrap."
         yield ""
         yield from tables.rules_table(results)
         if "clairvoyant" in results.rules and results.rivals:
             yield ""
             yield from tables.way_table(results, ours)
             yield ""
-            yield from tables.cells_table(results, ours, variations=name == "What goes wrong")
+            yield from tables.cells_table(results, ours, variations=name == _FAULTS)
             yield ""
             yield from tables.worse_lines(results, ours)
 
@@ -198,11 +218,16 @@ def _score(job: tuple[int, float, str]) -> list[Trial]:
     return trials(*job)
 
 
-def _play_alerts(workers: Executor, seeds: Sequence[int], fleets: Sequence[str]) -> dict[str, Counts]:
+def _play_forecasts(workers: Executor, seeds: Sequence[int], fleet: str) -> list[Trial]:
+    jobs = [(seed, _NEAR_CAPACITY, fleet) for seed in seeds]
+    return [trial for each in workers.map(_score, jobs) for trial in each]
+
+
+def _play_alerts(workers: Executor, seeds: Sequence[int], fleet: str) -> dict[str, Counts]:
     loads = {"light": 0.4, "near capacity": _NEAR_CAPACITY, "overload": 1.4}
-    jobs = [(seed, load, DEFAULT, fleet) for load in loads.values() for fleet in fleets for seed in seeds]
+    jobs = [(seed, load, DEFAULT, fleet) for load in loads.values() for seed in seeds]
     found = workers.map(_count_alerts, jobs)
-    return {load: sum((next(found) for _ in fleets for _ in seeds), Counter()) for load in loads}
+    return {load: sum((next(found) for _ in seeds), Counter()) for load in loads}
 
 
 def _count_alerts(job: tuple[int, float, str, str]) -> Counts:

@@ -78,11 +78,14 @@ def fortnight(
 
 
 def _bundle(prompts: Sequence[Prompt], at_once: int) -> list[Prompt]:
-    """Let each sitting's prompts come in groups, when the first of a group would."""
+    """Let each sitting's prompts come in groups, when the first of a group would; a session's come one by one."""
     begins: dict[tuple[int, int], float] = {}
     places: dict[int, int] = {}
     grouped: list[Prompt] = []
     for prompt in prompts:
+        if prompt.session is not None:
+            grouped.append(prompt)
+            continue
         place = places.get(prompt.sitting, 0)
         places[prompt.sitting] = place + 1
         at_s = begins.setdefault((prompt.sitting, place // at_once), prompt.at_s)
