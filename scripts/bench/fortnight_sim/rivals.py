@@ -8,13 +8,15 @@ teamclaude src/account-manager.js, 1342e92; claude-swap src/claude_swap/autoswit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from fortnight_sim.known import Known, View
 from fortnight_sim.work import DAY
 
 SWITCH_AT = 0.98
-_SWAP_AT, _SWAP_MARGIN, _SWAP_PAUSE_S = 0.90, 0.10, 300.0  # claude-swap: threshold, hysteresis, cooldown
+# claude-swap's threshold, hysteresis, cooldown, and how much sooner an account must be back where all are almost spent.
+_SWAP_AT, _SWAP_MARGIN, _SWAP_PAUSE_S, _SWAP_SOONER_S = 0.90, 0.10, 300.0, 300.0
 
 
 def round_robin(view: View) -> int | None:
@@ -102,7 +104,7 @@ def claude_swap(view: View) -> int | None:
 
 def claude_swap_consume_first(view: View) -> int | None:
     """Be where the week ends first, of those below 90 %; not twice in five minutes."""
-    return _swap(view, lambda known: known.weekly_reset_s(view.now_s), is_eager=True)
+    return _swap(view, lambda known: _week_ends_s(known, view.now_s), is_eager=True)
 
 
 def codex_lb_capacity(view: View) -> int | None:
@@ -129,7 +131,7 @@ def codex_lb_reset_drain(view: View) -> int | None:
     return _least(
         view.open(),
         lambda known: (
-            max(0.0, known.weekly_reset_s(now_s) - now_s) // DAY,
+            (_week_ends_s(known, now_s) - now_s) // DAY,
             _used_of(known, "5h-burst", now_s),
             _used_of(known, "weekly", now_s),
         ),
@@ -160,17 +162,32 @@ def _swap(view: View, rank: Callable[[Known], float], *, is_eager: bool) -> int 
     current = next((known for known in accounts if known.index == view.memory.get("current")), None)
     others = [known for known in accounts if known is not current]
     if current is None:  # it is at its limit: anybody with something left
-        below = [known for known in others if known.used(now_s) < _SWAP_AT]
-        return _remember(view, min(below or others, key=rank, default=None))
-    used = current.used(now_s)
+        return _remember(view, min(others, key=rank, default=None))
     if now_s - view.memory.get("switched", -1e9) < _SWAP_PAUSE_S:
         return current.index
+    used = current.used(now_s)
     below = [known for known in others if known.used(now_s) < _SWAP_AT]
+    if used >= _SWAP_AT and not below:
+        soon_s = _back_s(current, now_s) - _SWAP_SOONER_S
+        sooner = [known for known in others if _back_s(known, now_s) < soon_s]
+        return _remember(view, min(sooner, key=lambda known: _back_s(known, now_s), default=current))
     if used >= _SWAP_AT:
         better = below if is_eager else [known for known in below if known.used(now_s) <= used - _SWAP_MARGIN]
     else:
-        better = [known for known in below if is_eager and now_s < rank(known) < rank(current)]
+        better = [known for known in below if is_eager and rank(known) < rank(current)]
     return _remember(view, min(better, key=rank, default=current))
+
+
+def _week_ends_s(known: Known, now_s: float) -> float:
+    """Return when an account's week ends; infinity where that is not known."""
+    seen = known.window("weekly", now_s)
+    return math.inf if seen is None else seen[2]
+
+
+def _back_s(known: Known, now_s: float) -> float:
+    """Return when an account's fullest window resets."""
+    live = [(used, resets_s) for _, used, resets_s in known.windows if resets_s > now_s]
+    return max(live)[1] if live else math.inf
 
 
 def _remember(view: View, chosen: Known | None) -> int | None:

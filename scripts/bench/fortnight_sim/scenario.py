@@ -36,7 +36,7 @@ class Scenario(Record):
     load: float = 0.9
     seed: int = 1000
     in_flight: int | None = None  # prompts that may run at once; the others wait. None: no limit
-    burst: int = 1  # prompts of a sitting that come at once; with `in_flight` above 1 a multiple of that
+    burst: int = 1  # prompts of a sitting that come at once; where 2 or more may run at once, twice as many as that
     variations: frozenset[str] = frozenset()
     plans: tuple[Plan, ...] = ()  # instead of the fleet's
 
