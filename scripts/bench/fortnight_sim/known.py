@@ -111,6 +111,7 @@ class View:
         self.project, self.model = 0, "model"
         self.session: int | None = None
         self.memory: dict[str, float] = {}  # what a policy keeps from one choice to the next
+        self.is_learning = False  # somebody asks for what our product would know
         self._lengths: dict[tuple[int | None, str], Lengths] = {}  # of past runs, by project and model, and by model
         # Only where the policy is clairvoyant:
         self.truth: Simulation | None = None
@@ -150,6 +151,7 @@ class View:
 
     def candidates(self) -> list[Candidate]:
         """Return the accounts as our product would give them to its choice."""
+        self.is_learning = True
         works = [
             RunningWork(known.plan.name, run.expected_turns, run.prompt.turns - run.turns_left)
             for known in self.accounts

@@ -19,7 +19,7 @@ from itertools import accumulate
 from fortnight_sim.known import View
 from fortnight_sim.scenario import Instance
 from fortnight_sim.simulate import SLICE_TURNS, Outcome, Simulation
-from fortnight_sim.vendor import Login, Meter
+from fortnight_sim.vendor import Meter
 from fortnight_sim.work import Prompt
 from oulipoly_engine.records import Record, replace
 
@@ -84,10 +84,13 @@ class Demand:
     def __init__(self, prompts: Sequence[Prompt]) -> None:
         self._times = [prompt.at_s for prompt in prompts]
         self._sums = [0.0, *accumulate(prompt.cost for prompt in prompts)]
+        self._known: dict[float, float] = {}
 
-    def between(self, begin_s: float, end_s: float) -> float:
-        """Return the units that are wanted from one moment to another."""
-        return self._sums[bisect_right(self._times, end_s)] - self._sums[bisect_right(self._times, begin_s)]
+    def until(self, end_s: float) -> float:
+        """Return the units that are wanted up to a moment, such as a reset, of which there are few."""
+        if (units := self._known.get(end_s)) is None:
+            units = self._known[end_s] = self._sums[bisect_right(self._times, end_s)]
+        return units
 
 
 def clairvoyant(
@@ -111,19 +114,28 @@ def clairvoyant(
                 return place
         cost = prompt.cost
         last = ((prompt.turns - 1) % SLICE_TURNS + 1) * prompt.turn_cost
+        until_now = demand.until(now_s)
         best, best_value, is_fit = None, -math.inf, False
         for place, login in enumerate(simulation.logins):
             if place in view.attempted:
                 continue
-            lefts = _lefts(login, now_s, simulation.promised[place])
-            fits = True
-            for meter, left in lefts:
-                fits = fits and _fits(meter, left, cost - last, duration_s, now_s)
+            fits, lefts, promised = True, [], simulation.promised[place]
+            for meter in login.meters:
+                resets_s = meter.resets_s
+                if resets_s is not None and now_s >= resets_s:
+                    meter.pass_time(now_s)
+                    resets_s = meter.resets_s
+                needed, ahead_s = cost - last, meter.length_s if resets_s is None else resets_s - now_s
+                if ahead_s < duration_s:  # what comes after the reset does not count
+                    needed *= ahead_s / duration_s
+                left = meter.size - meter.spent - promised
+                fits = fits and needed < left - _MARGIN
+                lefts.append((meter, left, now_s + ahead_s))
             if not fits and (is_fit or not weights.tries or login.refuses(now_s)):
                 continue
             if fits and place == view.stays_on:
                 return place
-            value = _rank(weights, lefts, cost, now_s, demand)
+            value = _rank(weights, lefts, cost, now_s, demand, until_now)
             if weights.noise:
                 value += rng.gauss(0, weights.noise)
             if value > best_value or (fits and not is_fit):
@@ -180,33 +192,28 @@ def _search(instance: Instance, weights: Weights, rng: random.Random, demand: De
     return best
 
 
-def _lefts(login: Login, now_s: float, promised: float) -> list[tuple[Meter, float]]:
-    lefts = []
-    for meter in login.meters:
-        if meter.resets_s is not None and now_s >= meter.resets_s:
-            meter.pass_time(now_s)
-        lefts.append((meter, meter.size - meter.spent - promised))
-    return lefts
-
-
-def _fits(meter: Meter, left: float, needed: float, duration_s: float, now_s: float) -> bool:
-    """Tell whether a window admits a prompt up to its last turns: what comes after its reset does not count."""
-    if meter.resets_s is not None and duration_s > 0 and (ahead_s := meter.resets_s - now_s) < duration_s:
-        needed *= ahead_s / duration_s
-    return needed < left - _MARGIN
-
-
-def _rank(weights: Weights, lefts: Sequence[tuple[Meter, float]], cost: float, now_s: float, demand: Demand) -> float:
+def _rank(  # noqa: PLR0913, RUF100 - all that a rule may weigh
+    weights: Weights,
+    lefts: Sequence[tuple[Meter, float, float]],
+    cost: float,
+    now_s: float,
+    demand: Demand,
+    until_now: float,
+) -> float:
+    """Return how good an account is. lefts: each window, what it has left beside what is promised, when it resets."""
     value = 0.0
     tightest = math.inf
-    for meter, left in lefts:
-        resets_s = now_s + meter.length_s if meter.resets_s is None else meter.resets_s
-        plenty = math.log(max(left, 1.0) / max(demand.between(now_s, resets_s), cost))
-        tightest = min(tightest, left - cost)
-        if meter.label == "weekly":
-            value += weights.weekly * plenty - weights.soon * math.log(max(resets_s - now_s, 600.0))
-        else:
-            value += weights.burst * plenty + (weights.open if meter.resets_s is not None else 0.0)
+    for meter, left, resets_s in lefts:
+        tightest = min(tightest, left)
+        is_weekly = meter.label == "weekly"
+        weight = weights.weekly if is_weekly else weights.burst
+        if weight:
+            wanted = demand.until(resets_s) - until_now
+            value += weight * math.log(max(left, 1.0) / max(wanted, cost))
+        if is_weekly:
+            value -= weights.soon * math.log(max(resets_s - now_s, 600.0))
+        elif meter.resets_s is not None:
+            value += weights.open
     if len(lefts) == 1:
         value += weights.no_burst
-    return value - weights.fit * math.log(max(tightest, 1.0))
+    return value - weights.fit * math.log(max(tightest - cost, 1.0)) if weights.fit else value

@@ -163,8 +163,9 @@ class Simulation:
         run.turns_left = prompt.turns
         self.promised[chosen] += prompt.cost
         if self._has_readings:
-            run.expected_turns = self._view.expectation().turns
             self._known[chosen].runs.append(run)
+        if self._view.is_learning:
+            run.expected_turns = self._view.expectation().turns
         self._known[chosen].began_s = now_s
         self._go_on(now_s, run)
 
@@ -187,7 +188,7 @@ class Simulation:
         if run.turns_left <= 0:
             known.calls += 1
             known.leave(run)
-            if self._has_readings:
+            if self._view.is_learning:
                 self._view.learn_length(prompt.project, prompt.model, prompt.turns)
             self._served += 1
             self._served_units += prompt.turns * prompt.turn_cost
