@@ -150,6 +150,19 @@ def test_the_way_leads_from_the_best_rival_to_the_clairvoyant(bench):
     assert [scenario] == [cell for cell, _ in results.worse_cells("sticky")]
 
 
+def test_tables_replace_what_stands_between_the_marks_of_the_page(bench, monkeypatch, tmp_path):
+    tables, page = bench("fortnight_sim.tables"), tmp_path / "page.md"
+    monkeypatch.setattr(tables, "PAGE", page)
+    page.write_text(f"Before.\n\n{tables.BEGIN}\nold\n{tables.END}\n")
+
+    tables.write_page(["| new |"])
+
+    assert f"Before.\n\n{tables.BEGIN}\n\n| new |\n\n{tables.END}\n" == page.read_text()
+    page.write_text("no marks")
+    with pytest.raises(ValueError, match="has no lines"):
+        tables.write_page([])
+
+
 def test_no_plan_on_a_small_instance_loses_less_than_the_solver_says(bench):
     pytest.importorskip("scipy")
     exact = bench("fortnight_sim.exact")
