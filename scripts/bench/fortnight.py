@@ -113,6 +113,8 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args()
     options.whole = options.whole or options.docs
+    if options.docs and (_has_own_cells(options) or options.rules or options.no_clairvoyant or options.json):
+        parser.error("--docs writes all cells and all rules: leave the others out, but --seeds and --first-seed")
     if (options.docs or options.exact) and not exact.is_solver_installed():
         parser.error(exact.HOW_TO_INSTALL)
     return options
@@ -137,10 +139,13 @@ def _list(kind: type):  # noqa: ANN202 - a parser of argparse
     return lambda text: [kind(part) for part in text.split(",")]
 
 
+def _has_own_cells(options: argparse.Namespace) -> bool:
+    return options.burst > 1 or any((options.fleet, options.load, options.in_flight, options.variations))
+
+
 def _sections(options: argparse.Namespace) -> dict[str, list[Scenario]]:
     """Return the cells to play, by the name of their table."""
-    own = (options.fleet, options.load, options.in_flight, options.variations)
-    if any(own) or options.burst > 1:
+    if _has_own_cells(options):
         grid = itertools.product(options.fleet or ["five"], options.load or [_NEAR_CAPACITY], options.in_flight or [8])
         return {
             "Cells of your own": [

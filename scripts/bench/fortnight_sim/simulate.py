@@ -41,7 +41,7 @@ class Outcome(Record):
     @property
     def lost(self) -> float:
         """Return the share of the work wanted that found nobody."""
-        return 1 - self.served_units
+        return max(0.0, 1 - self.served_units)  # sums of floats may be a hair above
 
 
 class Run(Record, frozen=False):
