@@ -8,9 +8,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from fortnight_sim.policies import POLICIES
+from fortnight_sim.scenario import Scenario, build
 from fortnight_sim.simulate import Simulation
-from fortnight_sim.vendor import FLEETS, capacity
-from fortnight_sim.work import fortnight
 from oulipoly_engine.core.balance.balance import SPENT_AT
 from oulipoly_engine.core.quota.alerts import FORECAST, THRESHOLD, alerts
 from oulipoly_engine.core.quota.forecast import Forecast, Reading, State, forecast
@@ -29,8 +28,7 @@ def count_alerts(seed: int, load: float, policy: str, fleet: str) -> Counter[tup
     exhausted, and only its use was told before. "untold": it was exhausted without any alert. "in time": of those that
     were exhausted, how many had an alert of either kind ten minutes before.
     """
-    plans = FLEETS[fleet]
-    played = Simulation(plans, fortnight(seed, load * capacity(plans)), POLICIES[policy], seed, is_shown=True)
+    played = Simulation(build(Scenario(fleet, load, seed)), POLICIES[policy], is_shown=True)
     played.run()
     found: Counter[tuple[str, str, str]] = Counter()
     for (_, label), history in played.histories().items():

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from fortnight_sim.policies import OURS, POLICIES
+from fortnight_sim.policies import DEFAULT, POLICIES
+from fortnight_sim.scenario import Scenario, build
 from fortnight_sim.simulate import Simulation
-from fortnight_sim.vendor import FLEETS, capacity
-from fortnight_sim.work import fortnight
 from oulipoly_engine.core.quota.forecast import Forecast, Reading, State, current_cycle, forecast, pace_over
 from oulipoly_engine.core.quota.forecast_score import Forecaster, ForecastScore, score
 from oulipoly_engine.records import Record
@@ -31,8 +30,7 @@ class Trial(Record):
 
 def trials(seed: int, load: float, fleet: str) -> list[Trial]:
     """Play a fortnight under our own choice and score each way to forecast on each window's history."""
-    plans = FLEETS[fleet]
-    played = Simulation(plans, fortnight(seed, load * capacity(plans)), POLICIES[OURS], seed)
+    played = Simulation(build(Scenario(fleet, load, seed)), POLICIES[DEFAULT])
     played.run()
     return [
         Trial(way, label, found)
