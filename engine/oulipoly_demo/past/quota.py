@@ -8,7 +8,7 @@ the fourth and fifth day before: a world looks as lively on a Sunday night as on
 from __future__ import annotations
 
 import random
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -111,7 +111,8 @@ class AccountPast(NamedTuple):
         if place < 0 or at >= self.longs[place][0] + LONG_S:
             return 0.0, None
         begin, scale = self.longs[place]
-        inside = [cycle for cycle in self.cycles if begin <= cycle.begin <= at]
+        first = bisect_left(self.cycles, begin, key=lambda cycle: cycle.begin)
+        inside = self.cycles[first : bisect_right(self.cycles, at, key=lambda cycle: cycle.begin)]
         return min(1.0, scale * sum(_used(cycle, min(at, begin + LONG_S)) for cycle in inside)), begin + LONG_S
 
 
