@@ -113,7 +113,8 @@ class AccountPast(NamedTuple):
         begin, scale = self.longs[place]
         first = bisect_left(self.cycles, begin, key=lambda cycle: cycle.begin)
         inside = self.cycles[first : bisect_right(self.cycles, at, key=lambda cycle: cycle.begin)]
-        return min(1.0, scale * sum(_used(cycle, min(at, begin + LONG_S)) for cycle in inside)), begin + LONG_S
+        spent = sum(cycle.sums[-1] for cycle in inside[:-1])  # which are over before the last one begins
+        return min(1.0, scale * (spent + (_used(inside[-1], at) if inside else 0.0))), begin + LONG_S
 
 
 def account_past(account: str, vendor: str, habit: Habit, now: float, seed: int) -> AccountPast:
