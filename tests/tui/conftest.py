@@ -312,7 +312,8 @@ def screen_text(app):
     screen, text = _texts.get(app, (None, []))
     if screen is app.screen and not screen._dirty_widgets:
         return text
-    _are_read.append(app)
+    if not app.no_color:  # else colours are looked at besides, and a screen keeps what was laid beneath it
+        _are_read.append(app)
     try:
         strips = app.screen._compositor.render_strips()
     finally:
