@@ -21,6 +21,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ from oulipoly_engine.records import Record, field
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "engine"), str(ROOT / "tui")]
 
+from textual._context import visible_screen_stack  # noqa: E402
+from textual.screen import Screen  # noqa: E402
+from textual.strip import Strip  # noqa: E402
 from textual.widgets import Input  # noqa: E402
 
 from oulipoly_demo import world as worlds  # noqa: E402
@@ -91,8 +95,12 @@ class Stage(Record, frozen=False):
 
     def text(self) -> str:
         """Return what is on the screen."""
-        strips = self.app.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+        return "\n".join("".join(segment.text for segment in strip) for strip in self.strips())
+
+    def strips(self) -> list[Strip]:
+        """Return the rows of the screen, drawn over what lies beneath."""
+        visible_screen_stack.set(self.app._background_screens)
+        return self.app.screen._compositor.render_strips()
 
     async def still(self, kept: str | None, patience_s: float) -> str:
         """Return the picture once it is the kept one, or once the screen has stopped changing where none is kept.
@@ -106,7 +114,7 @@ class Stage(Record, frozen=False):
             await self.settle()
             self.app.clear_notifications()
             await self.pilot.pause(_LOOK_S)
-            now = self.app.screen._compositor.render_strips()
+            now = self.strips()
             same = same + 1 if now == before else 0
             before = now
             if same == (_SAME if kept is None else 0) or time.monotonic() > end:
@@ -240,6 +248,8 @@ def draw(scenes: Sequence[Scene], scratch: Path, kept: Mapping[str, str]) -> dic
     environ = {**worlds.environment_for(demo), "TZ": "UTC", "DEMO_NOW": NOW.isoformat(), "COLORTERM": "truecolor"}
     environ |= {"DEMO_PACE": "0", "PYTHONPATH": os.pathsep.join(sys.path[:2])}  # for the terminals' hosts
     pictures: dict[str, str] = {}
+    draw_at_once = Screen._compositor_refresh
+    Screen._compositor_refresh = partialmethod(_draw_later, draw_at_once)
     os.chdir(demo.home / "work" / "turtle-maps")
     try:
         for _, group in itertools.groupby(scenes, key=lambda scene: scene.app):
@@ -249,6 +259,7 @@ def draw(scenes: Sequence[Scene], scratch: Path, kept: Mapping[str, str]) -> dic
             paths = from_environment() if sharing[0].in_demo else fresh
             asyncio.run(_draw_in_one_app(sharing, paths, kept, pictures))
     finally:
+        Screen._compositor_refresh = draw_at_once
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(before)
@@ -259,6 +270,15 @@ def draw(scenes: Sequence[Scene], scratch: Path, kept: Mapping[str, str]) -> dic
         message = f"some of the pictures {', '.join(names)} are the same: a key of one of them does nothing"
         raise ValueError(message)
     return pictures
+
+
+def _draw_later(screen: Screen[Any], draw_at_once: Callable[[Screen[Any]], None]) -> None:
+    """Leave the screen in front to whoever looks at it: half of the work were screens on the way to a picture."""
+    if screen is screen.app.screen:
+        screen._dirty_widgets.clear()
+        screen.app._update_mouse_over(screen)
+    else:
+        draw_at_once(screen)
 
 
 async def _draw_in_one_app(

@@ -1,6 +1,7 @@
 """Only `private_files` makes folders and files of ours: calls that make some are looked for in the code."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 _ROOT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("engine/oulipoly_engine", "tui/oulipoly_tui")
 _MAKERS = ("mkdir", "makedirs", "touch", "write_text", "write_bytes", "mkfifo", "mknod", "copyfile", "copytree")
+_HINT = re.compile(rf"\.\s*({'|'.join(_MAKERS)}|O_CREAT)\b")
+_MODE = re.compile("""["'][rbt]*[wax+][rwaxbt+]*["']""")
 _WRITERS = ("output", "diagnostics")  # their write_bytes writes streams
 _ELSEWHERE = {
     "engine/oulipoly_engine/private_files.py": {"mkdir", "O_CREAT"},
@@ -24,7 +27,7 @@ _ELSEWHERE = {
 def makers(source):
     """Return what a source names that makes files or folders."""
     found = set()
-    if not any(word in source for word in (*_MAKERS, "open(", "O_CREAT")):
+    if not _HINT.search(source) and not ("open(" in source and _MODE.search(source)):
         return found  # to parse all modules takes seconds
     for node in ast.walk(ast.parse(source)):
         match node:

@@ -13,7 +13,9 @@ _STARTERS = ("engine/oulipoly_engine/process/", "engine/oulipoly_engine/host/", 
 _POPEN = ("spawn.py", "stop.py", "user_programs.py", "boxes/machine.py")
 _CALLS = ("fork", "forkpty", "popen", "system", "startfile")
 _FAMILIES = ("exec", "spawn", "posix_spawn")
-_HINT = re.compile(r"\b(os|posix)\b|subprocess_")
+_HINT = re.compile(
+    rf"\b(os|posix)\s*\.\s*({'|'.join((*_CALLS, *_FAMILIES))})|\b(os|posix) import\b|subprocess_(exec|shell)"
+)
 _ASYNCIO = ("create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell")
 
 

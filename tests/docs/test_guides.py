@@ -18,6 +18,10 @@ from oulipoly_engine.service.live import hosts
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
+# Guides whose commands look at what accounts and sessions have behind them; the others begin sessions of their own. To
+# make up a month takes as long as the commands of a guide.
+WITH_PAST = {"accounts", "artifacts", "choosing-an-account", "scripting", "sessions"}
+
 
 def read_commands(guide: Path) -> str:
     return "".join(BLOCK.findall(guide.read_text(encoding="utf-8")))
@@ -42,7 +46,8 @@ GUIDES = [guide for guide in sorted(DOCS.glob("*.md")) if read_commands(guide)]
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
 def test_commands_of_a_guide_work_as_they_are_written(guide, tmp_path, commands):
     built = world.build(tmp_path / "world", options=world.Options(pace_s=0))
-    state.ensure(built)
+    if guide.stem in WITH_PAST:
+        state.ensure(built)
     env = world.environment_for(built)
     commands.write_program(tmp_path / "bin" / "agents")
     env["PATH"] = os.pathsep.join((str(tmp_path / "bin"), str(Path(sys.executable).parent), env["PATH"]))

@@ -8,16 +8,21 @@ import time
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from weakref import WeakKeyDictionary
 
 import pytest
-from textual import _callback
+from rich.segment import Segment
+from textual import _callback, message_pump
 from textual import app as textual_app
 from textual import pilot as textual_pilot
 from textual._context import visible_screen_stack
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.message import Message
+from textual.message_pump import MessagePump
 from textual.pilot import Pilot
+from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import Screen
 
 from oulipoly_engine.clock import SystemClock, to_text
@@ -33,6 +38,8 @@ from oulipoly_tui.entry import open_engine
 GOLDENS = Path(__file__).parent / "goldens"
 # So long until something that must happen counts as missing; nothing waits for it when all is well.
 PATIENCE_S = 300.0
+_texts = WeakKeyDictionary()  # of each app, the screen and its text, until it is to be drawn anew
+_are_read = []  # whose text is being read: colours do not matter
 _STEP_S, _LONGEST_STEP_S = 0.02, 0.1
 
 
@@ -45,9 +52,11 @@ def _idle_is_idle(monkeypatch, request):
     `draws_at_once`.
     """
     wait_for_idle, draw, render = textual_pilot.wait_for_idle, Screen._compositor_refresh, Screen.render
+    lay_beneath = BackgroundScreen.__rich_console__
     waiting, drawn = set(), set()
 
     def draw_later(screen):
+        _texts.pop(screen.app, None)
         if screen is screen.app.screen:
             waiting.add(screen)
             screen._dirty_widgets.clear()  # the compositor keeps their regions
@@ -59,6 +68,14 @@ def _idle_is_idle(monkeypatch, request):
         if screen is screen.app.screen:  # whoever reads the screen before it is drawn sees what lies beneath, too
             visible_screen_stack.set(screen.app._background_screens)
         return render(screen)
+
+    def lay_text_beneath(beneath, console, options):
+        if not _are_read:
+            yield from lay_beneath(beneath, console, options)
+            return
+        for strip in beneath.screen._compositor.render_strips():
+            yield Segment(strip.text)
+            yield Segment.line()
 
     async def settle():
         loop, turns = asyncio.get_running_loop(), 0
@@ -90,6 +107,7 @@ def _idle_is_idle(monkeypatch, request):
     if request.node.get_closest_marker("draws_at_once") is None:
         monkeypatch.setattr(Screen, "_compositor_refresh", draw_later)
         monkeypatch.setattr(Screen, "render", render_over_others)
+        monkeypatch.setattr(BackgroundScreen, "__rich_console__", lay_text_beneath)
     monkeypatch.setattr(textual_app, "wait_for_idle", wait)
     monkeypatch.setattr(textual_pilot, "wait_for_idle", wait_and_draw)
     monkeypatch.setattr(Pilot, "_wait_for_screen", wait_for_screen)
@@ -139,6 +157,51 @@ def _parameters_are_counted_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_callback, "_count_parameters", count_once)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _handlers_are_found_once():
+    """Let Textual keep which methods of a class take a kind of message: it looks them up anew for each message.
+
+    Nor does it make two loggers for each of them, to which nobody listens.
+    """
+    find, known = MessagePump._get_dispatch_methods, {}
+
+    def find_once(pump, name, message):
+        key = type(pump), name, type(message)
+        if key not in known:
+            known[key] = _list_handlers(*key)
+        return find(pump, name, message) if known[key] is None else bind(known[key], pump, message)
+
+    def bind(handlers, pump, message):
+        for kind, method in handlers:
+            if message._no_default_action:
+                break
+            function = kind.__dict__[method] if isinstance(method, str) else method  # a test may have put another there
+            yield kind, function.__get__(pump, kind)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MessagePump, "_get_dispatch_methods", find_once)
+        patch.setattr(message_pump.log.__class__, "event", SimpleNamespace(verbosity=lambda _: lambda *_: None))
+        yield
+
+
+def _list_handlers(kind, name, message):
+    """Return the methods that take a message, each with its class; None where that depends on what is in it."""
+    kinds = [base for base in message.__mro__ if issubclass(base, Message)]
+    handlers, decorated = [], set()
+    for base in kind.__mro__:
+        rows = base.__dict__.get("_decorated_handlers") or {}
+        for function, selectors in (row for each in kinds for row in rows.get(each, ())):
+            if selectors:
+                return None
+            if function not in decorated:
+                handlers.append((base, function))
+                decorated.add(function)
+        method = next((each for each in (f"_{name}", name) if base.__dict__.get(each)), None)
+        if method is not None and not getattr(base.__dict__[method], "_textual_on", None):
+            handlers.append((base, method))
+    return handlers
 
 
 @pytest.fixture(autouse=True)
@@ -246,7 +309,19 @@ async def settled(pilot, condition):
 
 def screen_text(app):
     """Return what is on the screen, a string a line."""
-    return ["".join(segment.text for segment in strip).rstrip() for strip in app.screen._compositor.render_strips()]
+    screen, text = _texts.get(app, (None, []))
+    if screen is app.screen and not screen._dirty_widgets:
+        return text
+    if not app.no_color:  # else colours are looked at besides, and a screen keeps what was laid beneath it
+        _are_read.append(app)
+    try:
+        strips = app.screen._compositor.render_strips()
+    finally:
+        _are_read.clear()
+    text = [strip.text.rstrip() for strip in strips]
+    if Screen._compositor_refresh.__module__ == __name__:  # else nobody tells what is to be drawn
+        _texts[app] = app.screen, text
+    return text
 
 
 def check_golden(name, text):

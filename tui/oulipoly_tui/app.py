@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_tui.actions.action import Action
+    from oulipoly_tui.keys.keymap import Reach
 
 _TICK_S = 1.0
 _SNAPSHOT_EVERY = 15  # ticks: windows reset and failures age without anybody's writing
@@ -144,6 +145,10 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
     def works_now(self) -> tuple[Action, ...]:
         """Return what has a key that does something now, the current pane's first."""
         return self.key_actions.works_now()
+
+    def keys_here(self) -> tuple[tuple[Action, ...], Reach]:
+        """Return what has a key here, the current pane's first, and what tells which keys each has now."""
+        return self.key_actions.keys_here()
 
     def reason_against(self, action: Action) -> str | None:
         """Say why an action is not possible now, as a sentence; None: it is."""

@@ -36,7 +36,7 @@ class Bars:
         self._jobs = jobs
         self._job_bar: JobBar | None = None  # once there has been any
         self._is_wanted = False
-        self._drawn: object = None  # what the footer that is shown was made of
+        self._hints: Sequence[footer.Hint] | None = None  # that are shown
 
     def show_soon(self) -> None:
         """Draw header and footer after what is under way, once, however often that is asked for until then."""
@@ -54,31 +54,31 @@ class Bars:
         if not is_standing(frame):
             return
         self.show_header()
-        self._show_footer(self._list_keys(), self._app.size.width, self._app.options.footer)
+        self._show_footer(self._list_hints(self._app.size.width, self._app.options.footer))
         for between in self._app.screen_stack[1:-1]:
             between.refresh()  # it has kept how the frame looked, and is drawn from that under another screen
 
-    def _show_footer(self, rows: Sequence[Action], width: int, density: str) -> None:
+    def _show_footer(self, hints: Sequence[footer.Hint]) -> None:
         """Draw the footer, unless it is as it was: it is asked for with each end of work."""
-        drawn = [*rows], width, density
-        if drawn == self._drawn:
+        if hints == self._hints:
             return
-        self._drawn = drawn
-        hints = footer.hints(rows, width, density=density)
+        self._hints = hints
         bar = self._app.frame.query_one("#footer", HintBar)
         bar.display = bool(hints)
         bar.show_hints(hints)
 
-    def _list_keys(self) -> Sequence[Action]:
+    def _list_hints(self, width: int, density: str) -> Sequence[footer.Hint]:
         """Return the keys of what is in front: a question, a part of the pane that takes every key, or the pane."""
         app = self._app
         if app.screen is not app.frame:
-            return list_screen_keys(app.screen)
+            return footer.hints(list_screen_keys(app.screen), width, density=density)
         inner = app.frame.current.inner_keys()
         if inner is not None:
-            return inner
+            return footer.hints(inner, width, density=density)
         named = app.frame.current.named_actions()
-        return [replace(one, weight=_FIRST) if one.id in named else one for one in app.works_now()]
+        rows, reach = app.keys_here()
+        weighed = [replace(row, weight=_FIRST) if row.id in named else row for row in rows]
+        return footer.hints(weighed, width, density=density, reach=reach)
 
     def show_header(self) -> None:
         """Draw the header."""

@@ -56,11 +56,17 @@ class KeyActions:
 
     def works_now(self) -> tuple[Action, ...]:
         """Return what has a key that does something now, the current pane's first."""
-        keys, here = self._app.keys, self._app.frame.current.id or ""
-        rows = (*keys.of(here), *keys.of(FRAME))
-        bare = (row for row in keys.own if not row.keys and row.where in (here, FRAME))
-        works = keymap.reachable([row for row in rows if self.reason_against(row) is None])
-        return (*works, *(row for row in bare if self.reason_against(row) is None))
+        rows, reach = self.keys_here()
+        places = (self._app.frame.current.id or "", FRAME)
+        bare = (row for row in self._app.keys.own if not row.keys and row.where in places)
+        works = (*map(reach, rows), *(row for row in bare if self.reason_against(row) is None))
+        return tuple(row for row in works if row is not None)
+
+    def keys_here(self) -> tuple[tuple[Action, ...], keymap.Reach]:
+        """Return what has a key here, the current pane's first, and what tells which keys each has now."""
+        keys = self._app.keys
+        rows = (*keys.of(self._app.frame.current.id or ""), *keys.of(FRAME))
+        return rows, keymap.make_reach(rows, lambda row: self.reason_against(row) is None)
 
     def reason_against(self, action: Action) -> str | None:
         """Say why an action is not possible now, as a sentence; None: it is."""

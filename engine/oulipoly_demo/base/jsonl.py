@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `json.dumps` makes an encoder a record
+
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Return the file's objects in order; blank, garbled and cut-off lines are skipped, as both vendors do."""
@@ -27,10 +29,7 @@ def append(path: Path, records: Iterable[Mapping[str, Any]], *, new: bool = Fals
 
     new: the file must not exist yet (FileExistsError otherwise). An unfinished last line is closed first.
     """
-    raw = b"".join(
-        json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
-        for record in records
-    )
+    raw = b"".join(_encode(record).encode("utf-8", "replace") + b"\n" for record in records)
     if new:
         path.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0)

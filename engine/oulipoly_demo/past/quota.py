@@ -8,7 +8,7 @@ the fourth and fifth day before: a world looks as lively on a Sunday night as on
 from __future__ import annotations
 
 import random
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -111,8 +111,10 @@ class AccountPast(NamedTuple):
         if place < 0 or at >= self.longs[place][0] + LONG_S:
             return 0.0, None
         begin, scale = self.longs[place]
-        inside = [cycle for cycle in self.cycles if begin <= cycle.begin <= at]
-        return min(1.0, scale * sum(_used(cycle, min(at, begin + LONG_S)) for cycle in inside)), begin + LONG_S
+        first = bisect_left(self.cycles, begin, key=lambda cycle: cycle.begin)
+        inside = self.cycles[first : bisect_right(self.cycles, at, key=lambda cycle: cycle.begin)]
+        spent = sum(cycle.sums[-1] for cycle in inside[:-1])  # which are over before the last one begins
+        return min(1.0, scale * (spent + (_used(inside[-1], at) if inside else 0.0))), begin + LONG_S
 
 
 def account_past(account: str, vendor: str, habit: Habit, now: float, seed: int) -> AccountPast:

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from itertools import chain as chained
 from typing import TYPE_CHECKING
 
 from oulipoly_demo import world as worlds
@@ -145,9 +146,8 @@ def _say(store: Store, session: PastSession) -> None:
 
 
 def _quota(store: Store, past: AccountPast, anchor: float) -> None:
-    for reading in past.readings:
-        readings.append(
-            store,
+    rows = (
+        readings.rows_of(
             past.account,
             _windows(reading),
             _at(reading.at),
@@ -155,6 +155,9 @@ def _quota(store: Store, past: AccountPast, anchor: float) -> None:
             turns=reading.turns,
             duration_ms=int(reading.at * 7) % 90 + 60,
         )
+        for reading in past.readings
+    )
+    readings.append_rows(store, chained.from_iterable(rows))
     ended = (EndedCycle(one.label, _at(one.resets_at), one.unused, _at(one.last_read_at)) for one in past.ended)
     readings.record_unused(store, past.account, ended)
     last = past.readings[-1]

@@ -14,17 +14,13 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the app keeps Textual's own driver")
 
 _PATIENCE_S = 60.0
-# A Textual in which a name is called otherwise, everywhere: its sources are changed as they are imported. All programs
-# are forked, each into a terminal of its own, from one process that has imported what Textual itself needs.
+# A Textual in which a name is called otherwise, everywhere: in all its code, classes and objects. All programs are
+# forked, each into a terminal of its own, from one process that has imported it; what is ours is imported anew in each.
 _PROGRAM = r"""
-import importlib.machinery, os, pty, re, socket, sys
+import gc, os, pty, socket, sys, types
 import oulipoly_tui.driver.driver, oulipoly_tui.widgets.painting, textual.app, textual.command, textual.widgets
-ordinary = importlib.machinery.SourceFileLoader.get_code
-sources = {}
-for module in [module for module in sys.modules if module.startswith(("textual", "oulipoly"))]:
-    known = sys.modules.pop(module)
-    if module.startswith("textual") and known.__spec__.has_location:
-        sources[module] = known.__spec__.loader.get_source(module)
+for module in [module for module in sys.modules if module.startswith("oulipoly_tui")]:
+    del sys.modules[module]
 asking = socket.socket(fileno=int(sys.argv[1]))
 while name := asking.recv(100).decode():
     pid, terminal = pty.fork()
@@ -38,18 +34,29 @@ else:
     sys.exit()
 asking.close()
 
-uses = re.compile(rf"(?<!textual)(?<!from )\._?\b{name}\b|(?<=def ){name}\b|(?<=class ){name}\b|(?<=^    ){name}\b"
-                  rf"|(?<=import ){name}\b|(?<![\w.]){name}(?=\()", re.MULTILINE)
-found = []
-def get_code(loader, fullname):
-    if fullname.startswith("textual"):
-        source = sources.get(fullname) or loader.get_source(fullname)
-        changed = uses.sub(lambda use: use[0] + "_as_it_is_now", source) if name in source else source
-        if changed != source:
-            found.append(fullname)
-            return compile(changed, loader.path, "exec", dont_inherit=True)
-    return ordinary(loader, fullname)
-importlib.machinery.SourceFileLoader.get_code = get_code
+other, found = name + "_as_it_is_now", []
+def rename(code):
+    inner = tuple(rename(each) if isinstance(each, types.CodeType) else each for each in code.co_consts)
+    if name in code.co_names:
+        found.append(code)
+    elif all(map(lambda new, old: new is old, inner, code.co_consts)):
+        return code
+    return code.replace(co_consts=inner, co_names=tuple(other if each == name else each for each in code.co_names))
+
+for thing in gc.get_objects():
+    kind = thing if isinstance(thing, type | types.FunctionType) else type(thing)
+    is_theirs = (getattr(kind, "__module__", None) or "").startswith("textual")
+    if isinstance(thing, types.FunctionType) and is_theirs:
+        changed = rename(thing.__code__)
+        if changed is not thing.__code__:
+            thing.__code__ = changed
+    elif isinstance(thing, type) and is_theirs and name in thing.__dict__:
+        setattr(thing, other, thing.__dict__[name])
+        delattr(thing, name)
+    elif is_theirs or isinstance(thing, types.ModuleType) and thing.__name__.startswith("textual"):
+        fields = getattr(thing, "__dict__", {})
+        if isinstance(fields, dict) and name in fields and not isinstance(fields[name], types.ModuleType):
+            fields[other] = fields.pop(name)
 
 from rich.segment import Segment
 from textual.app import App

@@ -116,11 +116,12 @@ def _does(app, key, action):
 class Hand:
     """What a user has: keys, eyes."""
 
-    def __init__(self, app, pilot, noted, settled):
+    def __init__(self, app, pilot, noted, settled, screen_text):
         self.app = app
         self.pilot = pilot
         self.noted = noted
         self._settled = settled
+        self._screen_text = screen_text
         self.said = []
 
     async def press(self, *keys):
@@ -222,8 +223,7 @@ class Hand:
     @property
     def lines(self):
         """Return what is on the screen, a string a line."""
-        strips = self.app.screen._compositor.render_strips()
-        return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+        return self._screen_text(self.app)
 
     @property
     def text(self):
@@ -277,7 +277,7 @@ def noted(request, monkeypatch):
 
 
 @pytest.fixture
-def hand(running, settled, monkeypatch, noted):
+def hand(running, settled, screen_text, monkeypatch, noted):
     """Open the app and give a hand in it: `async with hand(pane="quota", size=(200, 50), read_only=True) as one`."""
     tell = App.notify
     listening = []
@@ -293,7 +293,7 @@ def hand(running, settled, monkeypatch, noted):
     async def open_app(pane="pools", size=(160, 44), **options):
         options.setdefault("reads_quota", False)
         async with running(size, **options) as (app, pilot):
-            one = Hand(app, pilot, noted, settled)
+            one = Hand(app, pilot, noted, settled, screen_text)
             listening.append(one)
             await one.turn_to(pane)
             await one.rest()

@@ -42,8 +42,9 @@ def numbered(*events, first=1):
 class Live:
     """An app over the demo world, with hands and eyes."""
 
-    def __init__(self, app, pilot, world, paths):
+    def __init__(self, app, pilot, world, paths, screen_text):
         self.app, self.pilot, self.world, self.paths = app, pilot, world, paths
+        self._screen_text = screen_text
         self.said = []
         say = app.toasts.say
         app.toasts.say = lambda text, **more: (self.said.append(text), say(text, **more))
@@ -113,8 +114,7 @@ class Live:
         await self.pilot.pause(max(answer_guard.SEEN_S, answer_guard.PAUSE_S) + 0.05)
 
     def text(self):
-        strips = self.app.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+        return "\n".join(self._screen_text(self.app))
 
     async def sees(self, *words):
         def are_seen():
@@ -156,7 +156,7 @@ def _end_all(paths):
 
 
 @pytest.fixture
-def live(live_world):
+def live(live_world, screen_text):
     """Open the app: `async with live((100, 30)) as one`.
 
     panes: the ids of those that there shall be. saved: the layout that the last app left.
@@ -174,7 +174,7 @@ def live(live_world):
             [entry for entry in PANES if entry.id in panes],
         )
         async with app.run_test(size=size, notifications=False) as pilot:
-            one = Live(app, pilot, live_world, paths)
+            one = Live(app, pilot, live_world, paths, screen_text)
             try:
                 await one.until(lambda: app.snapshot is not None and not app.busy)
                 yield one

@@ -54,10 +54,11 @@ PICTURES = _script()
 class Walk:
     """One app that is led from screen to screen; every difference to the kept texts is gathered, none ends the walk."""
 
-    def __init__(self, app, pilot, root, name, sizes):
+    def __init__(self, app, pilot, root, name, sizes, screen_text):
         self.app = app
         self.pilot = pilot
         self.stage = PICTURES.Stage(app, pilot)
+        self._screen_text = screen_text
         self.root = root
         self.name = name
         self.sizes = sizes
@@ -90,7 +91,12 @@ class Walk:
 
     async def until(self, *shown):
         """Wait for words on the screen."""
-        await self.stage.until(lambda: all(words in self.text() for words in shown))
+
+        def is_shown():
+            text = self.text()
+            return all(words in text for words in shown)
+
+        await self.stage.until(is_shown)
 
     async def home(self):
         """Go back to the panes."""
@@ -102,7 +108,7 @@ class Walk:
 
     def text(self):
         """Return what is on the screen; the folder that the test works in reads as one that anybody could have."""
-        text = "\n".join(line.rstrip() for line in self.stage.text().split("\n"))
+        text = "\n".join(self._screen_text(self.app))
         text = _masked(text, re.escape(str(self.root.parent)) + _BREAK + "/" + _BREAK + _broken(self.root.name), "~")
         text = _masked(text, _broken(self.root.name), "~")
         text = _masked(text, r"/tmp(?:/t(?:-[a-z]*)?)?(?=…)", "~")  # the beginning of it, at the end of what fits
@@ -244,7 +250,7 @@ def demo(scratch):
 
 
 @pytest.fixture
-def walking(scratch):
+def walking(scratch, screen_text):
     """Open the app for a walk: `async with walking(world, "name of the goldens' folders") as walk`.
 
     sizes: at which each screen is looked at, the first one being what the app opens at.
@@ -265,7 +271,7 @@ def walking(scratch):
         app.NOTIFICATION_TIMEOUT = 3600  # a toast is looked at, however slow the machine is
         try:
             async with app.run_test(size=sizes[0], notifications=True) as pilot:
-                led = Walk(app, pilot, scratch, name, sizes)
+                led = Walk(app, pilot, scratch, name, sizes, screen_text)
                 try:
                     await led.stage.settle()
                     yield led

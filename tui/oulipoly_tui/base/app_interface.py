@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.base.frame import Frame
     from oulipoly_tui.base.inbox import Requests
     from oulipoly_tui.base.messages import Job
-    from oulipoly_tui.keys.keymap import Keymap
+    from oulipoly_tui.keys.keymap import Keymap, Reach
 
 SET_UP = "set-up"  # the name of the screen of a set-up with an agent, which runs on while it is not shown
 
@@ -108,6 +108,10 @@ class AppInterface(CleanApp[str]):
 
     def works_now(self) -> tuple[Action, ...]:
         """Return what has a key that does something now, the current pane's first."""
+        raise NotImplementedError
+
+    def keys_here(self) -> tuple[tuple[Action, ...], Reach]:
+        """Return what has a key here, the current pane's first, and what tells which keys each has now."""
         raise NotImplementedError
 
     def reason_against(self, action: Action) -> str | None:

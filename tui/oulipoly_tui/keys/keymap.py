@@ -5,7 +5,7 @@ It is what the panes bind, the footer shows, the help lists and the documentatio
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ TABLE: tuple[Action, ...] = tuple(action for action in ACTIONS if action.keys)
 UNBOUND = "none"
 CLASH_FIX = "change one in [keys]"
 _QUIT = "frame.quit"
+Reach = Callable[[Action], Action | None]  # see `make_reach`
 _WAYS_OUT = (_QUIT, "frame.palette", "frame.command")  # who has a key for none of them could not leave the app
 
 _SHOWN = {
@@ -110,17 +111,32 @@ class Keymap(Record):
         return next(rows, None)
 
 
-def reachable(rows: Sequence[Action]) -> tuple[Action, ...]:
-    """Return rows that work, the pane's first, each with the keys alone that the rows before have not taken."""
-    taken: set[str] = set()
-    found = []
+def make_reach(rows: Sequence[Action], works: Callable[[Action], bool]) -> Reach:
+    """Return what gives a row the keys that no row before it takes; None where it does not work, or keeps no key.
+
+    works: is asked once of a row at most, and of none that nobody wants to know of.
+    """
+    of_key: dict[str, list[Action]] = {}
     for row in rows:
-        keys = [key for key in row.keys.split(",") if key not in taken]
-        taken.update(keys)
-        if keys:
-            own = ",".join(keys)
-            found.append(row if own == row.keys else replace(row, keys=own))
-    return tuple(found)
+        for key in row.keys.split(","):
+            of_key.setdefault(key, []).append(row)
+    known: dict[str, bool] = {}
+
+    def does_work(row: Action) -> bool:
+        if row.id not in known:
+            known[row.id] = works(row)
+        return known[row.id]
+
+    def reach(row: Action) -> Action | None:
+        if not does_work(row):
+            return None
+        keys = [key for key in row.keys.split(",") if next(filter(does_work, of_key[key])).id == row.id]
+        own = ",".join(keys)
+        if own == row.keys:
+            return row
+        return replace(row, keys=own) if keys else None
+
+    return reach
 
 
 def resolve(

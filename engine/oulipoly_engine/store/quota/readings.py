@@ -62,10 +62,28 @@ def append(  # the columns of one reading
     duration_ms: int | None = None,
 ) -> None:
     """Add one reading of an account; one that is there already stays. Runs inside the caller's write transaction."""
-    for window in windows:
-        store.run(
-            _ADDITION(account, window.name, _ms(at), window.used, _ms(window.resets_at), turns, source, duration_ms)
-        )
+    append_rows(store, rows_of(account, windows, at, source=source, turns=turns, duration_ms=duration_ms))
+
+
+def rows_of(
+    account: str,
+    windows: Iterable[Window],
+    at: datetime,
+    *,
+    source: str,
+    turns: int | None = None,
+    duration_ms: int | None = None,
+) -> list[tuple[object, ...]]:
+    """Return what `append_rows` writes of one reading."""
+    return [
+        (account, window.name, _ms(at), window.used, _ms(window.resets_at), turns, source, duration_ms)
+        for window in windows
+    ]
+
+
+def append_rows(store: Store, rows: Iterable[tuple[object, ...]]) -> None:
+    """Add the rows of any number of readings, as `append` does with one."""
+    store.execute_many(_ADDITION, rows)
 
 
 @compile_query

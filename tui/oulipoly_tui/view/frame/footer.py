@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from oulipoly_engine.records import Record
 from oulipoly_tui.actions.action import Action
@@ -20,21 +20,35 @@ class Hint(Record):
     end: int  # exclusive
 
 
-def hints(actions: Sequence[Action], width: int, *, density: str = "full") -> tuple[Hint, ...]:
-    """Return those that fit, in the registry's order; the least weighty are left out first."""
+def hints(
+    actions: Sequence[Action],
+    width: int,
+    *,
+    density: str = "full",
+    reach: Callable[[Action], Action | None] = lambda action: action,
+) -> tuple[Hint, ...]:
+    """Return those that fit, in the registry's order; the least weighty are left out first.
+
+    reach: returns an action with the keys that it has now, None where it does nothing. It is asked of the weightiest
+    first, and no more once the line is full.
+    """
     if density == "off":
         return ()
-    chosen = [action for action in actions if action.weight is not None]
-    widths = {action.id: _width(action, density) for action in chosen}
-    taken = sum(widths.values())
-    while chosen and taken > width:
-        least = min(reversed(chosen), key=lambda action: action.weight or 0)
-        chosen.remove(least)
-        taken -= widths[least.id]
+    weighty = [action for action in actions if action.weight is not None]
+    chosen: dict[int, Action] = {}
+    taken = 0
+    for place in sorted(range(len(weighty)), key=lambda place: -(weighty[place].weight or 0)):
+        action = reach(weighty[place])
+        if action is None:
+            continue
+        taken += _width(action, density)
+        if taken > width:
+            break
+        chosen[place] = action
     found: list[Hint] = []
     at = 0
-    for action in chosen:
-        wide = widths[action.id]
+    for _place, action in sorted(chosen.items()):
+        wide = _width(action, density)
         found.append(
             Hint(action.id, format_first_key(action.keys), action.label if density == "full" else "", at, at + wide)
         )
