@@ -25,6 +25,13 @@ add apply checkout checkout-index commit read-tree reset restore submodule symbo
 write-tree
 """
 _LOCK_PATIENCE_S = 2.0
+# These read, or write one object or reference, are over at once, and run nothing of others: they need no shells beside
+# them that stop them if we are killed, which take longer than they do.
+_SHORT = """
+check-ignore commit-tree config for-each-ref ls-files ls-tree merge-base rev-list rev-parse show-ref symbolic-ref
+update-ref write-tree
+"""
+_NO_PROGRAM = 127  # the shell's exit code
 # What an agent may have written into the repository's configuration must not run because somebody looks.
 _SAFE = (
     *("-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "protocol.ext.allow=never", "-c", "color.ui=false"),
@@ -86,9 +93,9 @@ class Git(Record):
 
         hooks: the repository's own may run. stdin: what it reads there.
 
-        It is stopped if we are killed, what locks an index a little later. Only what moves a reference works on: it is
-        over at once, and runs nothing of others.
+        It is stopped if we are killed, what locks an index a little later. Only what is short works on to its end.
         """
+        verb = verb_of(words)
         argv = ("git", *_SAFE, *(() if hooks else _NO_HOOKS), "-C", str(self.folder), *words)
         given = clean_environment() | dict(self.env) | dict(env or {})
         with _feed(argv, stdin) as (line, arguments):
@@ -100,8 +107,8 @@ class Git(Record):
                 output_limit=output_limit,
                 cancelled=cancelled,
                 keeps=_held.get(),
-                ends_with_us="update-ref" not in words,
-                patience_s=_LOCK_PATIENCE_S if verb_of(words) in _LOCKING.split() else 0.0,
+                ends_with_us=verb not in _SHORT.split(),
+                patience_s=_LOCK_PATIENCE_S if verb in _LOCKING.split() else 0.0,
             )
 
     def check(self, *words: str, **options: object) -> bytes:
@@ -126,6 +133,11 @@ def _feed(argv: tuple[str, ...], stdin: bytes | None) -> Iterator[tuple[str, tup
         file = Path(folder, "stdin")
         write_private(file, stdin)
         yield _FED, (str(file), *argv)
+
+
+def is_missing(result: ScriptResult) -> bool:
+    """Tell whether a call failed because there is no git, with a shell before it or without."""
+    return result.exit_code == _NO_PROGRAM or (result.problem or "").startswith("could not be started")
 
 
 def join_names(names: Iterable[str]) -> bytes:

@@ -16,12 +16,12 @@ from oulipoly_engine.core.worktrees.refusals import (
 )
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.process.script import ScriptResult
-from oulipoly_engine.service.worktrees.base.git import Git, GitFailed, describe_failure, explain, verb_of
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed, describe_failure, explain, is_missing, verb_of
 from oulipoly_engine.service.worktrees.base.looking import OFFLINE
 
 LITERAL = "--literal-pathspecs"
 _LOOKING = ("-c", "log.showSignature=false", "-c", "submodule.recurse=false", "-c", "core.bigFileThreshold=16m")
-_NO_PROGRAM, _USAGE = 127, 129  # exit codes of the shell and of git
+_USAGE = 129  # git's exit code
 _LOCKED = re.compile(r"Unable to create '(.*index\.lock)'")
 
 
@@ -37,7 +37,7 @@ def git_in(folder: Path, *, above: Path | None = None) -> Git:
 def look(git: Git, *words: str, timeout_s: float = 10.0, output_limit: int = 16 << 20) -> ScriptResult:
     """Run git for a look and return how it ended. git: of `for_looking`. Raises ChangesTimedOut."""
     result = git.run(*_LOOKING, *words, timeout_s=timeout_s, output_limit=output_limit)
-    if result.exit_code == _NO_PROGRAM:
+    if is_missing(result):
         raise GitUnavailable("git is not installed, or not on the PATH: install git 2.38 or newer")
     if result.problem is not None and result.problem.startswith("timed out"):
         raise ChangesTimedOut(f"git {verb_of(words)} took more than {timeout_s:g} s in {git.folder}: try it there")

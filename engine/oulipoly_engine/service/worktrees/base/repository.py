@@ -15,13 +15,12 @@ from oulipoly_engine.core.worktrees.worktrees import FOLDER
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.process.lock import hold_lock_with_children
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.worktrees.base.git import Git, describe_failure, hold_in_children
+from oulipoly_engine.service.worktrees.base.git import Git, describe_failure, hold_in_children, is_missing
 from oulipoly_engine.store.base.db import Store
 
 LONG_S = 900.0  # for a checkout, which may be large
 PATIENCE_S = 60.0  # until somebody who works on a worktree has done so
 _SESSION_ID = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_-]|\.(?!\.|lock$|$)){0,127}")
-_NO_GIT = 127  # the shell's exit code for a program that is not there
 
 
 class Resources(Record):
@@ -93,7 +92,7 @@ def _ask(git: Git, folder: Path, *words: str) -> str:
     if result.succeeded:
         return os.fsdecode(result.stdout.removesuffix(b"\n"))
     said = result.stderr.decode("utf-8", "replace")
-    if result.exit_code == _NO_GIT:
+    if is_missing(result):
         raise RepositoryUnusable("git was not found: install it")
     if "dubious ownership" in said:
         raise RepositoryUnusable(

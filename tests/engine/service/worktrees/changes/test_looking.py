@@ -50,6 +50,12 @@ def test_vector_16_a_file_is_untracked_then_staged_and_its_diff_is_told(repo):
     assert (told.is_binary, "foo.txt" in told.diff, "+foo" in told.diff) == (False, True, True)
 
 
+def test_that_git_is_missing_is_told(repo, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    assert "git is not installed" in change_set(repo.place).reason
+
+
 def test_how_far_the_branch_is_from_its_base(repo):
     repo.write("a", "a")
     repo.commit()

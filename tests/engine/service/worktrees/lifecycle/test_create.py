@@ -109,6 +109,13 @@ def test_what_cannot_have_a_worktree_is_refused_and_nothing_is_left(repo, trees,
     assert ({"main"}, set()) == (repo.branches(), repo.worktrees())
 
 
+def test_that_git_is_missing_is_said(repo, trees, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    with pytest.raises(RepositoryUnusable, match="git was not found: install it"):
+        trees.create("s-1", repo.folder)
+
+
 def test_a_branch_or_a_folder_that_is_there_is_left_alone(repo, trees):
     repo.git("branch", "aw/s1")
     repo.write(".agent-runner-worktrees/s2/mine", "mine")
