@@ -46,7 +46,7 @@ def texts(setting: Setting) -> Iterator[tuple[Path, str]]:
     """Yield (path in the world, text) of every file that is not a wrapper."""
     yield CONFIG / "providers.toml", _DEMO + "".join(_provider(setting, *account) for account in ACCOUNTS.items())
     yield CONFIG / "sessions.toml", _DEMO + "".join(_sessions(setting, *account) for account in ACCOUNTS.items())
-    yield CONFIG / "config.toml", _DEMO + 'default_provider = "demo-claude2"\n' + _RUNTIMES
+    yield CONFIG / "config.toml", _DEMO + 'default_provider = "demo-claude2"\ntie_rule = "least-waste"\n' + _RUNTIMES
     for account, vendor in ACCOUNTS.items():
         if vendor == "codex":
             yield account_home(Path(), account) / "config.toml", _DEMO + _CODEX_CONFIG

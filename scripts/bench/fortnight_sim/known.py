@@ -12,7 +12,7 @@ from fortnight_sim.vendor import Plan, Seen, instant
 from oulipoly_engine.core.balance.balance import Candidate
 from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES, Expectation
 from oulipoly_engine.core.quota.burn import learn
-from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.quota.windows import DEFAULT_THRESHOLD, QuotaState, Window
 from oulipoly_engine.core.runs.expectation import RunningWork, add_length, expect, promise
 from oulipoly_engine.core.runs.invocations import Lengths
 from oulipoly_engine.records import replace
@@ -110,6 +110,7 @@ class View:
         self.last: int | None = None  # the account chosen last
         self.project, self.model = 0, "model"
         self.session: int | None = None
+        self.at_least = 0  # turns that the prompt has taken on an account that cut it off
         self.memory: dict[str, float] = {}  # what a policy keeps from one choice to the next
         self.is_learning = False  # somebody asks for what our product would know
         self._lengths: dict[tuple[int | None, str], Lengths] = {}  # of past runs, by project and model, and by model
@@ -147,7 +148,8 @@ class View:
 
     def expectation(self) -> Expectation:
         """Return how long our product expects the prompt to be."""
-        return expect(self._lengths.get((self.project, self.model)), self._lengths.get((None, self.model)))
+        expected = expect(self._lengths.get((self.project, self.model)), self._lengths.get((None, self.model)))
+        return replace(expected, at_least=float(self.at_least))
 
     def candidates(self) -> list[Candidate]:
         """Return the accounts as our product would give them to its choice."""
@@ -168,6 +170,7 @@ class View:
                 known.turns,
                 running=known.running,
                 promised_turns=promised.get(known.plan.name, 0.0),
+                has_alert=known.used(self.now_s) >= DEFAULT_THRESHOLD,
             )
             for known in self.accounts
         ]

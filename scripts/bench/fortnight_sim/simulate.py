@@ -54,6 +54,7 @@ class Run(Record, frozen=False):
     expected_turns: float = 0.0  # as our product expected them when it began
     spent: float = 0.0  # units, on its present account
     move_cost: float = 0.0  # units, to be charged with its first turns
+    at_least: int = 0  # turns that it has taken on an account that cut it off
 
 
 class Simulation:
@@ -171,7 +172,7 @@ class Simulation:
 
     def _choose(self, now_s: float, run: Run) -> int | None:
         view, session = self._view, run.prompt.session
-        view.now_s, view.attempted = now_s, run.attempted
+        view.now_s, view.attempted, view.at_least = now_s, run.attempted, run.at_least
         view.project, view.model, view.session = run.prompt.project, run.prompt.model, session
         stays_on = None if session is None else self._sessions.get(session)
         if not self._has_readings:
@@ -227,7 +228,8 @@ class Simulation:
         known.leave(run)
         known.errors.append(now_s)
         known.marked_s = now_s
-        self._begin(now_s, Run(run.prompt, run.attempted | {run.account}))
+        taken = max(run.at_least, run.prompt.turns - run.turns_left)
+        self._begin(now_s, Run(run.prompt, run.attempted | {run.account}, at_least=taken))
 
     def _refresh(self, now_s: float) -> None:
         for known in self._known:

@@ -57,7 +57,7 @@ def test_an_account_from_an_empty_home_to_its_first_answer(home, world, ann, run
     assert "quota: weekly 12 % used" in shown
     assert "+[work]" in shown
     assert "work answers in" in shown
-    assert 'tie_rule = "most-headroom"' in text(home, "config.toml")
+    assert 'tie_rule = "least-waste"' in text(home, "config.toml")
     assert 0o700 == stat.S_IMODE((home / ".claude-work").stat().st_mode)
     assert b"no problems" in run("config", "check").stdout
     assert [{"used": 0.125}] == world.rows("SELECT used FROM quota_windows WHERE account = 'work'")

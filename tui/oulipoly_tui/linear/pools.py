@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.balance.explain import exclusion_text, why_not
+from oulipoly_engine.core.balance.explain import exclusion_text, waste_text, why_not
 from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.forecast import forecast_text
 from oulipoly_engine.core.text.quantities import HEADROOM_UNIT
@@ -200,6 +200,7 @@ def _member(snapshot: Snapshot, pool: PoolView, place: int) -> str:
     state = choose_standing(pool, verdict, view, snapshot.at).text
     binding = verdict.binding
     score = "unknown" if verdict.score is None else f"{words.headroom(verdict.score)} {HEADROOM_UNIT}"
+    ranked = f"Headroom: {score}" if verdict.waste is None else f"Wastes: {waste_text(verdict)}"
     window = (
         "not learned yet"
         if binding is None
@@ -208,7 +209,6 @@ def _member(snapshot: Snapshot, pool: PoolView, place: int) -> str:
     )
     reason = words.local(exclusion_text(verdict) or why_not(pool.decision, verdict) or "", snapshot.at)
     use = f" In use by {len(view.running)}." if view is not None and view.running else ""
-    return (
-        f"Account {verdict.candidate.account}. State: {state}. Headroom: {score}. Limiting window: {window}.{use}"
-        + (f" Not chosen: {reason}." if reason else "")
+    return f"Account {verdict.candidate.account}. State: {state}. {ranked}. Limiting window: {window}.{use}" + (
+        f" Not chosen: {reason}." if reason else ""
     )

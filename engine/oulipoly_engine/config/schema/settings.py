@@ -28,7 +28,8 @@ from oulipoly_engine.core.text import leave_key
 _TIE_RULES = (
     "The one that has served the fewest runs.",
     "The one that has used the least of its windows.",
-    "The one with the most headroom; it wastes least.",
+    "The one with the most headroom.",
+    "The one on which the prompt is likely to waste least.",
 )
 
 
@@ -73,8 +74,14 @@ class SettingsTable(Table):
         50, description="How many sessions `session list` shows without --limit and --all."
     )
     tie_rule: Annotated[
-        str, OneOf("fewest-calls", "lowest-use", "most-headroom", notes=_TIE_RULES), InProject(is_harmless=True)
+        str,
+        OneOf("fewest-calls", "lowest-use", "most-headroom", "least-waste", notes=_TIE_RULES),
+        InProject(is_harmless=True),
     ] = Field("fewest-calls", description="Which of the eligible accounts goes first.")
+    reset_weight: Annotated[float, Field(ge=0, le=10), InProject(is_harmless=True)] = Field(
+        0.05,
+        description="How much sooner `least-waste` spends what resets soon: 0 is cut off least, 1 leaves least unused.",
+    )
     routing_ttl_seconds: Annotated[FromZero, InProject()] = Field(
         30.0, description="The age at which quota is read again before a choice."
     )

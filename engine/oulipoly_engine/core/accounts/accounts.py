@@ -203,7 +203,8 @@ class Settings(Record):
     tool_timeout_seconds: int = USUAL_COMMAND_S  # of a command in a live session
     stream_responses: bool = True  # `chat` prints an answer while it comes
     session_history_size: int = 50  # rows of `session list`
-    tie_rule: str = "fewest-calls"  # or "lowest-use", "most-headroom": core.decision.TieRule
+    tie_rule: str = "fewest-calls"  # of core.balance.decision.TieRule
+    reset_weight: float = 0.05  # of the tie rule "least-waste": how much sooner it spends what resets soon
     routing_ttl_s: float = 30.0  # age at which a quota reading is too old to route by
     attach_leave_key: str = "ctrl+]"  # of core.leave_key.BYTES: what `attach` keeps for itself
     archive: bool = True  # keep copies of transcripts after each scan

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.balance.decision import (
     ALL_FAILED,
+    DEFAULT_RESET_WEIGHT,
     ERROR_LIMIT,
     ERROR_PENALTY,
+    LIKELY_CUT_OFF,
     UNKNOWN_LENGTH,
     Candidate,
     Decision,
@@ -25,7 +27,7 @@ from oulipoly_engine.core.balance.decision import (
     Verdict,
     WindowVerdict,
 )
-from oulipoly_engine.core.balance.explain import decision_to_json, explain_exhaustion, why_not
+from oulipoly_engine.core.balance.explain import decision_to_json, explain_exhaustion, waste_reason, why_not
 from oulipoly_engine.core.balance.headroom import headroom, known_headroom, left_text, score_text
 from oulipoly_engine.core.quota.burn import PoolRates, pool_rates, project, rate_of
 from oulipoly_engine.core.quota.windows import MIN_HOURS, mark_holds
@@ -50,6 +52,7 @@ def choose(
     sticky_to: str | None = None,
     attempted: Collection[str] = frozenset(),
     expected: Expectation = UNKNOWN_LENGTH,
+    reset_weight: float = DEFAULT_RESET_WEIGHT,
 ) -> Decision:
     """Decide which of a pool's accounts serves `model` at `now`.
 
@@ -57,13 +60,18 @@ def choose(
     out of headroom.
     attempted: accounts that ran out of quota earlier in this invocation; they are not tried again.
     expected: how long the prompt will be.
+    reset_weight: of `least-waste`: how much sooner it spends what resets soon, see core.waste.
     """
     ordered = sorted(candidates, key=lambda candidate: candidate.index)
     rates = pool_rates(candidate.quota for candidate in ordered)
     verdicts = [_judge(candidate, now, rates, attempted) for candidate in ordered]
+    if rule is TieRule.LEAST_WASTE:
+        verdicts = _weigh_waste(verdicts, expected, reset_weight)
     eligible = _leave_out_alerts([verdict for verdict in verdicts if verdict.exclusion is None])
     if not eligible:
         answer = _Answer(None, Method.NONE, explain_exhaustion(model, verdicts))
+    elif rule is TieRule.LEAST_WASTE and all(verdict.windows for verdict in eligible):
+        answer = _stay(eligible, sticky_to) or _by_waste(eligible, expected)
     elif all(verdict.windows for verdict in eligible):
         covered = max(verdict.live_windows for verdict in eligible)
         verdicts = [_penalise_hidden(verdict, covered) for verdict in verdicts]
@@ -89,11 +97,11 @@ def choose(
 
 
 def _leave_out_alerts(eligible: Sequence[Verdict]) -> Sequence[Verdict]:
-    """Leave out the accounts with a running alert while another one has none, does not fail and has headroom."""
+    """Leave out the accounts with a running alert while another one has none, does not fail and has room."""
     calm = [verdict for verdict in eligible if not verdict.candidate.has_alert]
     if len(calm) == len(eligible):
         return eligible
-    is_enough = any(not verdict.is_erring and not _lacks_headroom(verdict) for verdict in calm)
+    is_enough = any(not verdict.is_erring and not _lacks_room(verdict) for verdict in calm)
     return calm if is_enough else eligible
 
 
@@ -205,15 +213,56 @@ def _is_near_cap(verdict: Verdict) -> bool:
 def _stay(eligible: Sequence[Verdict], sticky_to: str | None) -> _Answer | None:
     """Keep to the account last used, unless it fails or is known to have no headroom."""
     for verdict in eligible:
-        if verdict.candidate.account == sticky_to and not verdict.is_erring and not _lacks_headroom(verdict):
-            known = "unknown" if verdict.score is None else score_text(verdict.score)
-            reason = f"{sticky_to} was used last for this model, is eligible, and its headroom is {known}"
+        if verdict.candidate.account == sticky_to and not verdict.is_erring and not _lacks_room(verdict):
+            reason = f"{sticky_to} was used last for this model, is eligible, and {_room_text(verdict)}"
             return _Answer(verdict, Method.STICKY, reason)
     return None
 
 
-def _lacks_headroom(verdict: Verdict) -> bool:
+def _lacks_room(verdict: Verdict) -> bool:
+    if verdict.waste is not None:
+        return verdict.waste.cut_off >= LIKELY_CUT_OFF
     return verdict.score is not None and verdict.score <= 0
+
+
+def _room_text(verdict: Verdict) -> str:
+    if verdict.waste is not None:
+        return f"cuts the prompt off in {percent(verdict.waste.cut_off)} of cases"
+    return f"its headroom is {'unknown' if verdict.score is None else score_text(verdict.score)}"
+
+
+def _weigh_waste(verdicts: Sequence[Verdict], expected: Expectation, reset_weight: float) -> list[Verdict]:
+    """Add what the prompt would waste on each account that can serve, and leave out where it cannot end.
+
+    It cannot where less is left than it took before it was cut off: to begin there is to throw that away as well.
+    """
+    from oulipoly_engine.core.balance.waste import HOPELESS, find_ratio, weigh  # noqa: PLC0415 - by this rule alone
+
+    ratio = find_ratio(verdicts)
+    weighed: list[Verdict] = []
+    covered = max((verdict.live_windows for verdict in verdicts if verdict.exclusion is None), default=0)
+    for verdict in verdicts:
+        if verdict.exclusion is None and verdict.windows:
+            waste = weigh(verdict, expected, ratio, reset_weight)
+            is_hopeless = expected.at_least > 0 and waste.cut_off >= HOPELESS
+            exclusion = ExclusionKind.TOO_LITTLE if is_hopeless else None
+            verdict = _penalise_hidden(replace(verdict, waste=waste, exclusion=exclusion), covered)
+        weighed.append(verdict)
+    return weighed
+
+
+def _by_waste(eligible: Sequence[Verdict], expected: Expectation) -> _Answer:
+    """Choose where the prompt is likely to waste least; equal accounts take turns by their calls."""
+    steady = [verdict for verdict in eligible if not verdict.is_erring]
+    if not steady:
+        return _round_robin(eligible, ALL_FAILED, TieRule.MOST_HEADROOM)
+    chosen = min(steady, key=_rank_waste)
+    return _Answer(chosen, Method.WASTE, waste_reason(chosen, len(steady), expected))
+
+
+def _rank_waste(verdict: Verdict) -> tuple[bool, float, int]:
+    turns = math.inf if verdict.waste is None else round(verdict.waste.turns, 6)
+    return verdict.hides_window, turns, verdict.candidate.calls
 
 
 def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:

@@ -14,6 +14,8 @@ ERROR_LIMIT = 3  # recent failures at which an account is avoided (contract, sec
 ERROR_WINDOW_MINUTES = 30  # what "recent" means; the shell counts the failures
 ERROR_PENALTY = 10  # calls that one recent failure weighs in count scoring
 BAND_FACTOR = 2
+DEFAULT_RESET_WEIGHT = 0.05
+LIKELY_CUT_OFF = 0.2  # chance from which an account has no room for a prompt, where others have
 
 
 class TieRule(StrEnum):
@@ -23,6 +25,8 @@ class TieRule(StrEnum):
     LOWEST_USE = "lowest-use"  # lowest worst projected use, then higher score, sooner reset, lower index
     # Our own: every account with a score above 0 competes, not only the band; see core.headroom.
     MOST_HEADROOM = "most-headroom"  # then fewest calls, lower index
+    # Our own: every account competes; see core.waste.
+    LEAST_WASTE = "least-waste"  # then fewest calls, lower index
 
 
 class Method(StrEnum):
@@ -32,6 +36,7 @@ class Method(StrEnum):
     COUNT = "count"
     ROUND_ROBIN = "round-robin"
     STICKY = "sticky"
+    WASTE = "waste"
     NONE = "none"  # nobody is eligible
 
 
@@ -41,6 +46,7 @@ _METHOD_WORDS: Mapping[str, str] = {  # the slugs are the contract's, these are 
     Method.COUNT: "fewest calls (quota unknown)",
     Method.ROUND_ROBIN: "round robin (quota unknown)",
     Method.STICKY: "stays on it",
+    Method.WASTE: "wastes least",
 }
 
 
@@ -62,6 +68,7 @@ class ExclusionKind(StrEnum):
     MARKED = "marked-exhausted"
     SPENT = "window-spent"
     RESERVED = "reserve-reached"
+    TOO_LITTLE = "too-little-left"  # less than the prompt took before it was cut off
 
 
 # Exclusions that the contract's own text ("quota-exhausted") covers.
@@ -74,6 +81,7 @@ class Expectation(Record):
     turns: float = 15.0  # mean
     spread: float = 0.9  # standard deviation of the natural logarithm: half are within a factor of 1.8 of the middle
     runs: int = 0  # that this rests on: the project's, where it has any
+    at_least: float = 0.0  # turns that an attempt of this prompt had taken when its account cut it off
 
 
 UNKNOWN_LENGTH = Expectation()
@@ -103,6 +111,13 @@ class Candidate(Record):
         return self.invocation_count + self.running
 
 
+class Waste(Record):
+    """What a prompt is likely to waste on an account; see core.waste."""
+
+    turns: float  # below 0 where what it takes would expire otherwise
+    cut_off: float  # chance that the account cuts it off, 0..1
+
+
 class WindowVerdict(Record):
     """One window in a choice."""
 
@@ -128,6 +143,7 @@ class Verdict(Record):
     exclusion: ExclusionKind | None
     excluding_window: WindowVerdict | None  # of SPENT and RESERVED
     readmit: bool  # the exhaustion mark is outlived: the shell must clear it in the store
+    waste: Waste | None = None  # where accounts are ranked by it
     hides_window: bool = False  # fewer live windows than the best covered and almost exhausted: score forced to 0
 
     @property

@@ -21,7 +21,9 @@ from oulipoly_engine.core.balance.decision import (
     WindowVerdict,
 )
 from oulipoly_engine.core.balance.headroom import headroom, known_headroom, left_text, score_text
-from oulipoly_engine.core.text.quantities import percent
+from oulipoly_engine.core.quota.windows import MIN_HOURS, length_h
+from oulipoly_engine.core.text.quantities import HEADROOM_UNIT, hours, percent
+from oulipoly_engine.core.text.quantities import headroom as number
 
 _AT_MOST = "at most its headroom"  # of an account as good, that comes later
 
@@ -60,6 +62,48 @@ def exclusion_text(verdict: Verdict) -> str:
         case ExclusionKind.RESERVED:
             kept = f"{percent(verdict.candidate.reserve)} of every window in reserve"
             return f"keeps {kept} and has reached it in {_window_text(verdict.excluding_window)}"
+        case ExclusionKind.TOO_LITTLE:
+            return "has less left than the prompt took before it was cut off"
+
+
+def waste_reason(chosen: Verdict, ranked: int, expected: Expectation) -> str:
+    """Say why `least-waste` chose an account: what it is likely to waste of how much, and by what."""
+    account = chosen.candidate.account
+    if chosen.waste is None:
+        return f"{account} is the only account that can serve"
+    least = "likely to waste least" if ranked > 1 else "the only account to choose from"
+    parts = [f"cut off in {percent(chosen.waste.cut_off)} of cases"]
+    if (window := _tightest(chosen)) is not None:
+        left = percent(max(0.0, 1 - chosen.candidate.reserve - window.window.used))
+        parts.append(f"{left} of its {window.window.name} window left for {hours(window.hours_to_reset)}")
+    waste = f"{waste_text(chosen)} cut off or missing later, of about {expected.turns:.0f}"
+    return f"{account} is {least}: {waste}; {', '.join(parts)}"
+
+
+def waste_text(verdict: Verdict) -> str:
+    """Return what a prompt is likely to waste; below 0 is what it saves from expiring."""
+    return "unknown" if verdict.waste is None else f"{verdict.waste.turns:.1f} turns"
+
+
+def rank_heading(rule: TieRule) -> str:
+    """Return what accounts are ranked by, as the heading of a column."""
+    return "wastes" if rule is TieRule.LEAST_WASTE else f"headroom {HEADROOM_UNIT}"
+
+
+def rank_text(verdict: Verdict) -> str:
+    """Return what an account is ranked by, to stand under `rank_heading`."""
+    return number(verdict.score) if verdict.waste is None else waste_text(verdict)
+
+
+def _tightest(verdict: Verdict) -> WindowVerdict | None:
+    """Return the live window with the least left for the time that it has to last."""
+    live = [window for window in verdict.windows if window.is_live]
+    return min(live, key=_left_for_time, default=None)
+
+
+def _left_for_time(window: WindowVerdict) -> float:
+    hours_left = max(MIN_HOURS, window.hours_to_reset)
+    return (1 - window.window.used) * length_h(window.window.label, hours_left) / hours_left
 
 
 def explain_choice(account: str, reason: str) -> str:
@@ -77,7 +121,7 @@ def why_not(decision: Decision, verdict: Verdict) -> str | None:
     if candidate.has_alert and _is_calm(decision):
         return "has a running alert, which others have not"
     by_headroom = decision.rule is TieRule.MOST_HEADROOM
-    avoids_errors = (Method.DENSITY, Method.COUNT, *((Method.ROUND_ROBIN,) if by_headroom else ()))
+    avoids_errors = (Method.DENSITY, Method.WASTE, Method.COUNT, *((Method.ROUND_ROBIN,) if by_headroom else ()))
     if verdict.is_erring and decision.method in avoids_errors:
         return f"failed {candidate.recent_errors} times in the last {ERROR_WINDOW_MINUTES} minutes"
     match decision.method:
@@ -92,6 +136,8 @@ def why_not(decision: Decision, verdict: Verdict) -> str | None:
             return f"has at most as much left as {decision.account} by its last reading, {left}"
         case Method.ROUND_ROBIN:
             return f"has more calls than {decision.account}, or as many and {_AT_MOST}"
+        case Method.WASTE:
+            return f"would waste {waste_text(verdict)}"
         case Method.DENSITY | Method.NONE:
             return _not_densest(decision, verdict)
 
@@ -107,7 +153,7 @@ def decision_to_json(decision: Decision) -> dict[str, object]:
 
     Keys: model, now, rule, method, index, account, reason, error, sticky_to, band_floor, readmitted (account names),
     expected (turns of the prompt, spread of their logarithm, runs that it rests on) and candidates, by index. A
-    candidate: index, account, chosen, eligible, exclusion (slug) and why_not (clause), score, binding_window
+    candidate: index, account, chosen, eligible, exclusion (slug) and why_not (clause), score, waste, binding_window
     (position), in_band, hides_window, worst_projected_used, soonest_reset_hours, live_windows, invocation_count,
     recent_errors, running, promised_turns, has_alert, turns_since_refresh, reserve, drained, disabled, readmit,
     windows. A window: position, label, used, resets_at, hours_to_reset, live, rate, rate_source (own, pool, duration,
@@ -144,6 +190,7 @@ def _verdict_to_json(decision: Decision, verdict: Verdict) -> dict[str, object]:
         "exclusion": None if verdict.exclusion is None else verdict.exclusion.value,
         "why_not": why_not(decision, verdict),
         "score": _finite(verdict.score),
+        "waste": None if verdict.waste is None else {"turns": verdict.waste.turns, "cut_off": verdict.waste.cut_off},
         "binding_window": None if verdict.binding is None else verdict.binding.window.position,
         "in_band": decision.in_band(verdict),
         "hides_window": verdict.hides_window,

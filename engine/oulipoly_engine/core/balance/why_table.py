@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from oulipoly_engine.core.balance.decision import Decision, describe_method
+from oulipoly_engine.core.balance.decision import Decision, TieRule, describe_method
 from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.core.text.control_characters import visible_line
@@ -14,7 +14,7 @@ from oulipoly_engine.core.text.quantities import HEADROOM_UNIT, headroom, hours,
 _HEADINGS = (
     "",
     "account",
-    f"headroom {HEADROOM_UNIT}",
+    "",  # by what accounts are ranked
     "window",
     "used",
     "rate/turn",
@@ -37,7 +37,9 @@ def why_table(decision: Mapping[str, Any]) -> str:
     decision: the JSON form of `core.explain.decision_to_json`. Unknown numbers are `?`, never 0.
     """
     rows = [row for candidate in decision.get("candidates", ()) for row in _rows(candidate)]
-    return "\n".join([*map(visible_line, _title(decision)), *table([_HEADINGS, *rows])]) + "\n"
+    ranked = "wastes, cut off" if decision.get("rule") == TieRule.LEAST_WASTE else f"headroom {HEADROOM_UNIT}"
+    headings = (*_HEADINGS[:2], ranked, *_HEADINGS[3:])
+    return "\n".join([*map(visible_line, _title(decision)), *table([headings, *rows])]) + "\n"
 
 
 def _title(decision: Mapping[str, Any]) -> Iterator[str]:
@@ -78,7 +80,10 @@ def _mark(candidate: Mapping[str, Any]) -> str:
 
 
 def _score(candidate: Mapping[str, Any]) -> str:
-    return headroom(candidate.get("score"))
+    waste = candidate.get("waste")
+    if waste is None:
+        return headroom(candidate.get("score"))
+    return f"{waste['turns']:.1f} turns, {percent(waste['cut_off'])}"
 
 
 def _note(candidate: Mapping[str, Any]) -> str:

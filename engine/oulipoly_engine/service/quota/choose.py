@@ -36,16 +36,18 @@ def decide(
     known: Collection[str] | None = None,
     refusals: Mapping[str, str] = NONE_REFUSED,
     project: str = "",
+    taken: int = 0,
 ) -> Decision:
     """Return the decision for one more invocation of a model, from what is stored; spent marks that are over go.
 
     attempted: accounts that ran out of quota earlier in the same invocation. known: those of providers.toml; None: all.
     refusals: why accounts cannot do what is asked. project: the folder whose runs tell how long the next will be.
+    taken: turns that an attempt of the prompt took until it was cut off.
     """
     pool = candidates(store, model, now, known)
     if refusals:
         pool = tuple(replace(each, refusal=refusals.get(each.account, "")) for each in pool)
-    decision = decide_among(store, model, pool, settings, now, attempted, project=project)
+    decision = decide_among(store, model, pool, settings, now, attempted, project=project, taken=taken)
     quotas.clear_exhausted(store, decision.readmitted)
     return decision
 
@@ -59,6 +61,7 @@ def decide_among(
     attempted: Collection[str] = (),
     *,
     project: str = "",
+    taken: int = 0,
 ) -> Decision:
     """Return the decision among given candidates, and change nothing."""
     return choose(
@@ -68,7 +71,8 @@ def decide_among(
         rule=TieRule(settings.tie_rule),
         sticky_to=invocations.last_account(store, model.recorded_name) if model.sticky else None,
         attempted=attempted,
-        expected=expect_turns(store, model.recorded_name, project),
+        expected=replace(expect_turns(store, model.recorded_name, project), at_least=float(taken)),
+        reset_weight=settings.reset_weight,
     )
 
 

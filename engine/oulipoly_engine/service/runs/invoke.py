@@ -96,6 +96,8 @@ class Chosen(Record):
 class Choice(Protocol):
     """Who serves a request, attempt by attempt."""
 
+    taken: int  # turns of the longest attempt that was cut off
+
     @property
     def budget(self) -> int:
         """Return how many attempts there may be."""
@@ -161,11 +163,23 @@ class Invoker(Record, frozen=False):
             if is_final or not choice.goes_on(tried):
                 return self._conclude(it, done)
             self._write_result(self._result(it, done))
+            choice.taken = max(choice.taken, self._count_taken(row_id, it.account.name))
             if number < choice.budget:
                 self.face.note(
                     f"[routing] provider {it.account.name} returned quota_exhausted; trying the next account"
                 )
         raise self.exhausted_error(request, None, tried)
+
+    def _count_taken(self, row_id: int, account: str) -> int:
+        """Return the turns of an attempt that was cut off; 0 where its transcript is not known."""
+        if self.freshness is None:
+            return 0
+        from oulipoly_engine.store.runs import expectations  # noqa: PLC0415 - most runs succeed
+
+        with suppress(StoreUnusable):
+            self.freshness.catch_up(account)
+            return expectations.read_taken(self.store, row_id)
+        return 0
 
     def _begin_next(
         self, request: Request, choice: Choice, tried: Sequence[str], number: int
@@ -486,6 +500,7 @@ class _FromPool(Record, frozen=False):
     invoker: Invoker
     request: Request
     guard: Guard
+    taken: int = 0
 
     @property
     def budget(self) -> int:
@@ -517,7 +532,16 @@ class _FromPool(Record, frozen=False):
     def _decide(self, tried: Sequence[str]) -> Decision:
         at = self.invoker
         project = str(self.request.working_directory)
-        return decide(at.store, self._model(), at.settings, at.clock.now(), tried, known=at.accounts, project=project)
+        return decide(
+            at.store,
+            self._model(),
+            at.settings,
+            at.clock.now(),
+            tried,
+            known=at.accounts,
+            project=project,
+            taken=self.taken,
+        )
 
     def _model(self) -> Model:
         if self.request.model is None:

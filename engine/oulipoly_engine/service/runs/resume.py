@@ -278,6 +278,7 @@ class ResumeChoice(Record, frozen=False):
 
     resumer: Resumer
     settled: Resumption
+    taken: int = 0  # nothing goes by it: the session goes on with what it has
 
     @property
     def budget(self) -> int:

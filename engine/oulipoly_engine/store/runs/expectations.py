@@ -207,3 +207,13 @@ def _learn(store: Store, model: str, project: str, turns: int) -> None:
     for name, before in averages.items():
         after = add_length(before, turns)
         store.run(_KEEP_LENGTHS(model, name, after.runs, after.turns, after.log_turns, after.log_variance))
+
+
+@compile_query
+def _select_taken(row_id: Parameter) -> Query:
+    return ExpectationRow.select(ExpectationRow.turns).where(ExpectationRow.invocation_id == row_id)
+
+
+def read_taken(store: Store, row_id: int) -> int:
+    """Return the turns of a run that has ended; 0 where they were not counted."""
+    return sum(int(turns or 0) for (turns,) in store.rows(_select_taken(row_id)))

@@ -194,6 +194,13 @@ class DecisionWindow(BaseModel):
     score: float | None
 
 
+class Waste(BaseModel):
+    """What a prompt is likely to waste on an account."""
+
+    turns: float = Field(description="Cut off or missing later, less what would expire.")
+    cut_off: float = Field(description="The chance that the account cuts the prompt off.")
+
+
 class Candidate(BaseModel):
     """An account of a pool, and why it was chosen or not."""
 
@@ -204,6 +211,7 @@ class Candidate(BaseModel):
     exclusion: str | None
     why_not: str | None
     score: float | None
+    waste: Waste | None = Field(description="Where accounts are ranked by it.")
     binding_window: int | None
     in_band: bool
     hides_window: bool

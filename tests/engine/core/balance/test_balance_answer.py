@@ -285,8 +285,8 @@ def test_numbers_that_differ_by_the_tolerance_alone_are_equal(one, other, expect
 
 
 def test_choice_names_are_those_of_the_contract():
-    assert ["fewest-calls", "lowest-use", "most-headroom"] == [rule.value for rule in TieRule]
-    assert ["density", "count", "round-robin", "sticky", "none"] == [method.value for method in Method]
+    assert ["fewest-calls", "lowest-use", "most-headroom", "least-waste"] == [rule.value for rule in TieRule]
+    assert ["density", "count", "round-robin", "sticky", "waste", "none"] == [method.value for method in Method]
     assert [
         "not-configured",
         "disabled",
@@ -296,6 +296,7 @@ def test_choice_names_are_those_of_the_contract():
         "marked-exhausted",
         "window-spent",
         "reserve-reached",
+        "too-little-left",
     ] == [kind.value for kind in ExclusionKind]
 
 

@@ -52,6 +52,7 @@ def test_document_holds_the_whole_answer():
                 "exclusion": None,
                 "why_not": None,
                 "score": pytest.approx(4.8),
+                "waste": None,
                 "binding_window": 0,
                 "in_band": False,
                 "hides_window": False,

@@ -181,7 +181,7 @@ def test_more_of_our_alerts_come_true_and_more_ends_are_foretold(bench):
 
     for other in ("lower end of the band", "middle of the band"):
         assert share_that_came_true(found, "ours") > share_that_came_true(found, other)
-    assert count_cycles(found, "ours", "true") > 1.5 * count_cycles(found, "lower end of the band", "true")
+    assert count_cycles(found, "ours", "true") > 1.3 * count_cycles(found, "lower end of the band", "true")
 
 
 def share_that_came_true(found, rule):

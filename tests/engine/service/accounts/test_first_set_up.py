@@ -120,7 +120,7 @@ def test_the_rule_that_wins_is_written_with_its_reason_unless_there_are_settings
     text = next(change.after for change in propose(logins).files if change.path == logins.settings)
 
     assert "# " in text
-    assert 'tie_rule = "most-headroom"' in text
+    assert 'tie_rule = "least-waste"' in text
 
 
 def test_a_login_without_its_program_is_left_out_and_said(logins):

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.balance.decision import Decision, ExclusionKind, Method, Verdict, describe_method
-from oulipoly_engine.core.balance.explain import exclusion_text, why_not
+from oulipoly_engine.core.balance.decision import Decision, ExclusionKind, Method, TieRule, Verdict, describe_method
+from oulipoly_engine.core.balance.explain import exclusion_text, rank_heading, rank_text, why_not
 from oulipoly_engine.core.text.quantities import HEADROOM_UNIT
 from oulipoly_engine.records import Record
 from oulipoly_tui.view import words
@@ -41,7 +41,6 @@ _OPTIONAL = ("calls", "errors", "resets", "projected", "limiting", "headroom", "
 _WIDTHS = {"used": 5, "headroom": 10, "limiting": 10, "projected": 9, "resets": 9, "calls": 5, "errors": 6}
 _HEADINGS = {
     "used": "used",
-    "headroom": f"headroom {HEADROOM_UNIT}",
     "limiting": "limiting",
     "projected": "projected",
     "resets": "resets in",
@@ -82,7 +81,8 @@ def pool_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
     is_narrow = not set(_NARROW) <= set(columns)
     if is_narrow:
         columns, is_brief = _columns(width - name_width - 2, _NARROW), True
-    rows = [Row(HEADING_KEY, _format_heading(name_width, columns, has_state=not is_narrow), is_selectable=False)]
+    heading = _format_heading(snapshot, name_width, columns, has_state=not is_narrow)
+    rows = [Row(HEADING_KEY, heading, is_selectable=False)]
     for place, one in enumerate(snapshot.stand_ins):
         text = f"! {format_broken_file(one, snapshot.at, width - 2)}"
         rows.append(Row(f"broken\n{place}", ((text, "bad"),), is_selectable=False))
@@ -221,8 +221,10 @@ def _columns(room: int, among: Sequence[str] = _ORDER) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _format_heading(name_width: int, columns: Sequence[str], *, has_state: bool) -> Line:
-    texts = [fit_text(_HEADINGS[one], _WIDTHS[one], right=True) for one in columns]
+def _format_heading(snapshot: Snapshot, name_width: int, columns: Sequence[str], *, has_state: bool) -> Line:
+    rule = snapshot.pools[0].decision.rule if snapshot.pools else TieRule.FEWEST_CALLS
+    headings = {**_HEADINGS, "headroom": rank_heading(rule)}
+    texts = [fit_text(headings[name], _WIDTHS[name], right=True) for name in columns]
     return ((" ".join([fit_text("  account", name_width + 2), *texts, *(("state",) if has_state else ())]), "dim"),)
 
 
@@ -301,7 +303,7 @@ def _values(verdict: Verdict) -> dict[str, tuple[str, Tone]]:
     projected = None if shown is None else shown.projected_used
     errors = verdict.candidate.recent_errors
     return {
-        "headroom": (words.headroom(verdict.score), ""),
+        "headroom": (rank_text(verdict), ""),
         # The window whose numbers stand here is the limiting one only once the burn of all is known.
         "limiting": ("?" if shown is None else f"{'? ' if verdict.binding is None else ''}{shown.window.name}", ""),
         "used": ("?", "") if shown is None else (words.percent(shown.window.used), words.use_tone(shown.window.used)),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.balance.explain import exclusion_text
-from oulipoly_engine.core.text.quantities import HEADROOM_UNIT
+from oulipoly_engine.core.balance.explain import exclusion_text, rank_heading, rank_text
 from oulipoly_tui.view import words
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fit_text
 
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.balance.decision import Decision, Verdict
 
 _TABLE = 61  # columns of the table beside the names
-
-_HEADROOM = f"headroom {HEADROOM_UNIT}"
 
 
 def format_comparison(now: Decision, then: Decision, columns: int = 1000) -> tuple[Line, ...]:
@@ -38,7 +35,8 @@ def format_comparison(now: Decision, then: Decision, columns: int = 1000) -> tup
             lines += _two_lines(now, then, one, after.get(one.candidate.index))
         reason = lines.pop(1)
         return (*lines, (), reason)
-    lines.append(((f"  {fit_text('account', width)}  {_HEADROOM:>17}  {'projected':>22}  standing", "dim"),))
+    headings = f"  {fit_text('account', width)}  {rank_heading(now.rule):>17}  {'projected':>22}  standing"
+    lines.append(((headings, "dim"),))
     return (*lines, *(_row(now, then, one, after.get(one.candidate.index), width) for one in now.verdicts))
 
 
@@ -49,7 +47,7 @@ def _two_lines(now: Decision, then: Decision, before: Verdict, after: Verdict | 
     standing, tone = _describe_standing(then, after)
     score, projected = _changes(before, after)
     head: Line = ((f"{_mark(now, then, after)} {name}", tone), (f"  {standing}", tone))
-    return (head, ((f"    headroom {score} {HEADROOM_UNIT}, projected {projected}", _choose_tone(before, after)),))
+    return (head, ((f"    {rank_heading(now.rule)} {score}, projected {projected}", _choose_tone(before, after)),))
 
 
 def _row(now: Decision, then: Decision, before: Verdict, after: Verdict | None, width: int) -> Line:
@@ -63,7 +61,7 @@ def _row(now: Decision, then: Decision, before: Verdict, after: Verdict | None, 
 
 
 def _changes(before: Verdict, after: Verdict) -> tuple[str, str]:
-    score = _pair(words.headroom(before.score), words.headroom(after.score))
+    score = _pair(rank_text(before), rank_text(after))
     window = after.binding or before.binding
     if window is None:
         return score, "?"

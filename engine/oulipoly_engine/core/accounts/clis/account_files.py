@@ -14,9 +14,9 @@ from oulipoly_engine.records import Record, asdict
 
 HEAD = "# Written by the set-up. Change what you like; `agents config check` tells what is wrong.\n"
 RULE = (
-    "# Of the accounts whose headroom is about equal, runs take the one with the most. In a simulated fortnight this\n"
-    "# rule served the most prompts before the first refusal. Without this line the rule is fewest-calls.\n"
-    'tie_rule = "most-headroom"\n'
+    "# Runs take the account on which they are likely to waste least. In simulated fortnights this rule lost the\n"
+    "# least work and was refused least. Without this line the rule is fewest-calls.\n"
+    'tie_rule = "least-waste"\n'
 )
 _POOL_NOTE = "# The CLI's own choice of a model. Others are pools like this one, with `args` of their own.\n"
 _BARE = re.compile(r"[A-Za-z0-9/._~-]+")
