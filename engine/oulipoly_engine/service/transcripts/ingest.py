@@ -153,7 +153,8 @@ class Ingester(Record):
 
     def _alone(self, name: str, scan: Callable[[], IngestResult]) -> IngestResult:
         """Scan an account unless anybody else does right now."""
-        begun, began_at = time.monotonic(), self.clock.now()
+        begun = time.monotonic()
+        began_at = self.clock.now()
         try:
             with try_lock(self.locks / f"{name}.lock") as is_ours:
                 if not is_ours or not (self.settle is None or self.settle(name)):
