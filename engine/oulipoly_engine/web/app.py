@@ -67,11 +67,10 @@ def make_app(engine: Engine, serving: Serving | None = None) -> FastAPI:
     app = _App(title="agents", version=__version__, docs_url=None, redoc_url=None)
     app.state.engine, app.state.serving, app.state.hub = engine, serving or Serving(), Hub(engine)
     pages = page_routes(engine)
-    app.router.routes.extend(pages)
     modules = (machine, sessions, agents, branches, events, changes, requests, access, push)
-    for module in modules:
-        app.include_router(module.router)
+    # As they are: `include_router` has each app read all handlers' signatures again, at its first request.
     rest = [route for module in modules for route in module.router.routes]
+    app.router.routes.extend((*pages, *rest))
     app.state.routes = [route for route in (*pages, *rest) if isinstance(route, Route)]
     errors.add_handlers(app)
     app.add_middleware(Gate, engine=engine, serving=app.state.serving)
