@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -23,13 +21,8 @@ def folder(world, tmp_path):
     return found
 
 
-def test_every_argument_of_every_command_takes_what_is_hostile(folder):
-    done = subprocess.run(
-        [sys.executable, SCRIPT, folder],
-        capture_output=True,
-        check=False,
-        env=os.environ | {"TERM": "dumb"},
-    )
+def test_every_argument_of_every_command_takes_what_is_hostile(folder, commands):
+    done = commands.run([folder], b"", os.environ | {"TERM": "dumb"}, folder, 600, program=[SCRIPT])
     found = [json.loads(line) for line in done.stdout.splitlines()]
 
     assert (b"", 0) == (done.stderr, done.returncode)
