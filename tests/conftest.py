@@ -736,8 +736,9 @@ class LiveWorld:
         return living.get(session)
 
     def kill(self, pid):
-        """Kill a process of this world."""
-        os.kill(pid, signal.SIGKILL)
+        """Kill a process of this world; a CLI ends by itself once its host was killed."""
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
     def rows(self, sql, *parameters):
         """Read the state file with SQLite itself."""
