@@ -54,9 +54,14 @@ HOSTILE = {
 }
 
 
+def list_around(folder):
+    """Return all that is in a test's folder, and what lies beside it: in there are the files of all tests before."""
+    return {*folder.rglob("*"), *folder.parent.glob("*")}
+
+
 @pytest.mark.parametrize(("member", "reason"), HOSTILE.values(), ids=HOSTILE)
 def test_archive_is_refused_and_the_file_is_named(machine, pack, member, reason):
-    before = sorted(machine.folder.parent.rglob("*"))
+    before = list_around(machine.folder)
     archive = pack(GOOD, member)
 
     with pytest.raises(PackageRefused, match=reason) as refused:
@@ -65,7 +70,7 @@ def test_archive_is_refused_and_the_file_is_named(machine, pack, member, reason)
     assert refused.value.message.isprintable()
     assert {} == machine.packages.lock().packages
     assert [] == machine.leftovers()
-    new = set(machine.folder.parent.rglob("*")) - {*before, archive}
+    new = list_around(machine.folder) - {*before, archive}
     data = machine.root.parent
     assert all(path.is_relative_to(data) or data.is_relative_to(path) for path in new)
     assert not os.path.lexists("/tmp/evil-of-a-package")
