@@ -95,9 +95,14 @@ def change_isolation(store: Store, agent_id: str, isolation: str) -> None:
         store.run(AgentRow.update({AgentRow.isolation: isolation}).where(AgentRow.agent_id == agent_id))
 
 
+@compile_query
+def _select(agent_id: Parameter) -> Query:
+    return AgentRow.select(*_COLUMNS).where(AgentRow.agent_id == agent_id)
+
+
 def read(store: Store, agent_id: str) -> Agent | None:
     """Return the agent of an id."""
-    rows = store.rows(AgentRow.select(*_COLUMNS).where(AgentRow.agent_id == agent_id))
+    rows = store.rows(_select(agent_id))
     return _read(rows[0]) if rows else None
 
 

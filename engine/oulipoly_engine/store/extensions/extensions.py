@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from oulipoly_engine.core.extensions.installed import Installed, Standing
 from oulipoly_engine.records import replace
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.grants import grants
 from oulipoly_engine.store.models.setup import ExtensionRow
 
 
-def read(store: Store, extension: Installed) -> Standing:
-    """Return what is known of an extension, but for what the settings say."""
+@compile_query
+def _select(name: Parameter, digest: Parameter) -> Query:
     row = ExtensionRow
     query = row.select(row.failures, row.last_failure, row.is_broken, row.load_ms)
+    return query.where(row.name == name, row.digest == digest)
+
+
+def read(store: Store, extension: Installed) -> Standing:
+    """Return what is known of an extension, but for what the settings say."""
     with store.read():
         granted = grants.list_rights(store, extension.subject, extension.digest)
-        rows = store.rows(query.where(row.name == extension.name, row.digest == extension.digest))
+        rows = store.rows(_select(extension.name, extension.digest))
     if not rows:
         return Standing(granted)
     failures, last_failure, is_broken, load_ms = rows[0]

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.models.worktrees import GrantRow
 
 
@@ -27,11 +29,14 @@ def list_allowed(store: Store, subject: str) -> Mapping[str, datetime]:
     return {digest: from_text(at) for digest, at in rows}
 
 
+@compile_query
+def _select_rights(subject: Parameter, digest: Parameter) -> Query:
+    return GrantRow.select(GrantRow.right).where(GrantRow.subject == subject, GrantRow.digest == digest)
+
+
 def list_rights(store: Store, subject: str, digest: str) -> frozenset[str]:
     """Return the rights that a person has given a subject as a digest has it."""
-    row = GrantRow
-    rows = store.rows(row.select(row.right).where(row.subject == subject, row.digest == digest))
-    return frozenset(right for (right,) in rows)
+    return frozenset(right for (right,) in store.rows(_select_rights(subject, digest)))
 
 
 def list_all(store: Store) -> tuple[tuple[str, str, str, datetime], ...]:
