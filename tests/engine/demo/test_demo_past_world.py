@@ -39,13 +39,13 @@ def store(lived):
     found.close()
 
 
-def test_pools_have_scores_and_a_next_pick_by_density(lived, store):
+def test_pools_have_scores_and_a_next_pick_by_waste(lived, store):
     places = Places(from_environment(world.environment_for(lived)))
 
     pools = SnapshotMaker().make(store, places.read(), {}, NOW).pools
 
-    assert {"density"} == {pool.decision.method.value for pool in pools}
-    assert all(verdict.score is not None for pool in pools for verdict in pool.decision.verdicts)
+    assert {"waste"} == {pool.decision.method.value for pool in pools}
+    assert all(verdict.waste is not None for pool in pools for verdict in pool.decision.verdicts)
 
 
 def test_forecasts_have_bands_and_an_honest_error(lived, store):

@@ -90,6 +90,7 @@ class Jobs(BaseModel):
 class RunningAgentDetails(RunningAgent):
     """All that is known of a running agent."""
 
+    address: str | None = Field(description="Where its own runtime answers; null: it has none.")
     root: str
     workspace: str
     configs: dict[str, str]
