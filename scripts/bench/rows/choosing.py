@@ -41,16 +41,16 @@ def _answer(found: Mapping[str, Any], meaning: str, limit_ms: float) -> Result:
 
 def _pure(rounds: int) -> dict[str, object]:
     from oulipoly_engine.core.balance.balance import choose  # noqa: PLC0415 - the harness itself must stay small (measure.py)
-    from oulipoly_engine.core.balance.decision import Candidate  # noqa: PLC0415 - the same
+    from oulipoly_engine.core.balance.decision import Candidate, TieRule  # noqa: PLC0415 - the same
 
     candidates = [
         Candidate(index, state.account, state, invocation_count=index * 7 % 40, recent_errors=index % 11 == 0)
         for index, state in enumerate(_states(100))
     ]
-    chosen = choose("pool", candidates, _NOW)
-    if chosen.method.value != "density" or chosen.band_floor is None:
-        raise BenchBroken(f"the pool was chosen from by {chosen.method}, not by density within a band")
-    taken = calls(lambda: choose("pool", candidates, _NOW), rounds)
+    chosen = choose("pool", candidates, _NOW, TieRule.LEAST_WASTE)
+    if chosen.method.value != "waste":
+        raise BenchBroken(f"the pool was chosen from by {chosen.method}, not by what a prompt wastes")
+    taken = calls(lambda: choose("pool", candidates, _NOW, TieRule.LEAST_WASTE), rounds)
     return {"values": taken.values, "facts": {"chosen": chosen.account, "method": chosen.method.value}}
 
 

@@ -236,17 +236,18 @@ def _weigh_waste(verdicts: Sequence[Verdict], expected: Expectation, reset_weigh
 
     It cannot where less is left than it took before it was cut off: to begin there is to throw that away as well.
     """
-    from oulipoly_engine.core.balance.waste import HOPELESS, find_ratio, weigh  # noqa: PLC0415 - by this rule alone
+    from oulipoly_engine.core.balance.waste import HOPELESS, Weigher  # noqa: PLC0415 - by this rule alone
 
-    ratio = find_ratio(verdicts)
-    weighed: list[Verdict] = []
+    weigher = Weigher([verdict.candidate.quota for verdict in verdicts], expected, reset_weight)
     covered = max((verdict.live_windows for verdict in verdicts if verdict.exclusion is None), default=0)
+    weighed: list[Verdict] = []
     for verdict in verdicts:
         if verdict.exclusion is None and verdict.windows:
-            waste = weigh(verdict, expected, ratio, reset_weight)
+            waste = weigher.weigh(verdict.candidate, verdict.windows)
             is_hopeless = expected.at_least > 0 and waste.cut_off >= HOPELESS
             exclusion = ExclusionKind.TOO_LITTLE if is_hopeless else None
-            verdict = _penalise_hidden(replace(verdict, waste=waste, exclusion=exclusion), covered)
+            hides = verdict.live_windows < covered and _is_near_cap(verdict)
+            verdict = replace(verdict, waste=waste, exclusion=exclusion, hides_window=hides)
         weighed.append(verdict)
     return weighed
 
