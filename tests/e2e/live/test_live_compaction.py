@@ -17,7 +17,9 @@ from oulipoly_engine.core.live.events import Notice
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.sessions.branches import to_json
 from oulipoly_engine.facade.sessions.values import ExportOptions
+from oulipoly_engine.host.link import HostUnreachable
 from oulipoly_engine.records import replace
+from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import ContextSize, guess_context
 from oulipoly_engine.web.access.gate import Serving
 from oulipoly_engine.web.app import make_app
@@ -267,6 +269,20 @@ def test_a_context_that_fills_up_while_messages_wait_is_compacted_before_the_nex
     assert places == sorted(places)
     assert ["six", "seven", "eight", "nine"] == [line.rpartition(" ")[2] for line in lines]
     assert ["They spoke of" in line for line in lines][:2] == [False, True]
+
+
+def test_a_wait_that_begins_between_two_processes_goes_on_with_the_next(live, echo, monkeypatch):
+    sent = send_while_it_is_compacted(live, echo)
+    reach = hosts.reach
+
+    def miss_once(*given):
+        monkeypatch.setattr(hosts, "reach", reach)
+        home_file("answer").write_text("a short summary")
+        raise HostUnreachable("nobody listens")
+
+    monkeypatch.setattr(hosts, "reach", miss_once)
+
+    assert "completed" == live.live.wait(echo, sent.turn_id).status
 
 
 def test_whoever_sends_by_rest_waits_for_no_compaction(live, echo):

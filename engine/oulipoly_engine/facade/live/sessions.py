@@ -268,7 +268,18 @@ class LiveSessions(BranchSummaries):
                 client.follow(after, deltas=deltas)
                 return self._wait(client, session, turn_id, after, look, asked, patience_s)
         except HostUnreachable:
-            return self._result(session, turn_id, after)
+            return self._wait_for_next(session, turn_id, look, after, patience_s)
+
+    def _wait_for_next(
+        self, session: LiveSession, turn_id: str, look: Look | None, after: int, patience_s: float | None
+    ) -> TurnResult:
+        """Return how a turn stands whose process has ended, or wait on where a compaction has another one take over."""
+        result = self._result(session, turn_id, after)
+        if result.status != "queued" or result.message != COMPACTED or self._home.read_only:
+            return result
+        hosts.wait_for_next(self._home.paths, session.session_id)
+        self._connect(session).close()  # whoever has compacted it may be gone
+        return self.wait(session.session_id, turn_id, look, after=after, patience_s=patience_s)
 
     def _pending(self, session_id: str) -> tuple[LiveRequest, ...]:
         with self._home.lend_store_to_read() as store:
@@ -294,12 +305,7 @@ class LiveSessions(BranchSummaries):
         except HostGone:
             if not hosts.wait_for_end(self._home.paths, session.session_id):  # it lives, and has left us alone
                 return self.wait(session.session_id, turn_id, look, after=after, patience_s=patience_s)
-            result = self._result(session, turn_id, after)
-            if result.status != "queued" or result.message != COMPACTED or self._home.read_only:
-                return result
-            hosts.wait_for_next(self._home.paths, session.session_id)
-            self._connect(session).close()  # whoever has compacted it may be gone
-            return self.wait(session.session_id, turn_id, look, after=after, patience_s=patience_s)
+            return self._wait_for_next(session, turn_id, look, after, patience_s)
         return replace(result, status="waiting_approval", request_id=asked[0].request_id) if asked else result
 
     def _wait_for_opening(self, client: LiveClient, session: LiveSession, turn_id: str, after: int) -> TurnResult:
